@@ -139,7 +139,7 @@ func TestReplayThatAgreesWithItsLog(t *testing.T) {
 func TestReplayOfAnIncompleteLog(t *testing.T) {
 	var log strings.Builder
 	for i := range 10 {
-		log.WriteString(line(i, []string{`,"outcome":"executed"`, ``, `,"outcome":"rejected"`, `,"outcome":"waiting"`}[min(3, i)]))
+		log.WriteString(line(i, []string{`,"outcome":"executed","seats":0`, ``, `,"outcome":"rejected"`, `,"outcome":"waiting"`}[min(3, i)]))
 	}
 	r := replayOf(t, log.String(), ", server: {completeUntil: 9s}\n"+
 		"  - {name: other, as: {user: v}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 3/s}}}\n")
@@ -154,6 +154,9 @@ func TestReplayOfAnIncompleteLog(t *testing.T) {
 	}
 	if r = replayOf(t, log.String(), ", server: {completeUntil: 2s}"); r.Requests != 1 {
 		t.Errorf("up to 2 s: %d requests, want 1", r.Requests)
+	}
+	if r = replayOf(t, log.String(), ""); r.RejectedInLog != 1 || r.RejectedInReplay != 0 || r.Matches == nil || *r.Matches {
+		t.Errorf("%+v, want a replay that does not match its log, which has a rejection", r)
 	}
 }
 
@@ -199,7 +202,8 @@ func TestDisagreementsOfAReplay(t *testing.T) {
 		{result.ReplayedLevel{WaitInLog: waits(19, 0, 0), WaitInReplay: waits(100, 1000*ms, 0)}, ""}, // too few
 		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2100*ms)}, ""},
 		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, "waitP99"},
-		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // not in the log
+		{result.ReplayedLevel{WaitInLog: waits(999, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // too few for p99
+		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""},                                          // not in the log
 		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 74}, ""},
 		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 73.9}, "seatSeconds"},
 		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.6}, ""},
@@ -289,5 +293,52 @@ func TestProbesGoToAServerThatListens(t *testing.T) {
 		if v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait; v == nil || v.Probes != 1000 || v.Refused != 0 || v.Wait.Count != 1000 {
 			t.Errorf("server %d crashes: %+v, want 1000 probes and none refused", crashed, v)
 		}
+	}
+}
+
+// The seat is taken from 500 ms to 10.5 s, and again from 12 s to 13 s. The probes between would wait until it is free, and not
+// until the next request comes; those of the time in which nothing happens do not wait.
+func TestProbesEndWhenTheSeatIsFree(t *testing.T) {
+	spec := "  duration: 20s\n" + oneSeat + `  workload:
+  - {name: long, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 1}}}
+  - {name: short, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1s, arrivals: {burst: {at: 12s, requests: 1}}}
+`
+	v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected != 0 || v.Wait.Count != 975 { // one in 20 ms, from 500 ms on
+		t.Fatalf("%+v, want 975 probes", v)
+	}
+	want := (10*10/2 + 1*1/2.) / 19.5
+	if mean := float64(v.Wait.MeanNs) / 1e9; v.Wait.MaxNs < 9.98e9 || v.Wait.MaxNs > 10e9 || math.Abs(mean-want) > 0.02 {
+		t.Errorf("waits of %v s on average and %d ns at most, want %v s and 10 s", mean, v.Wait.MaxNs, want)
+	}
+}
+
+// The seat is taken from 500 ms to 10.5 s, and a request may wait for a second: the probes of the first 9 s time out.
+func TestProbesThatTimeOut(t *testing.T) {
+	spec := "  duration: 20s\n" + oneSeat + `  workload:
+  - {name: long, as: {user: u}, request: {verb: get, resource: pods, name: x, query: timeout=4s}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 1}}}
+`
+	v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected < 449 || v.Rejected > 451 || v.Wait.Count != v.Probes-v.Rejected || v.Wait.MaxNs > 1e9 {
+		t.Errorf("%+v, want 975 probes, 450 of which time out after a second", v)
+	}
+}
+
+// A level of more flows than a word of its bits has the requests of each of them in its series, and lists each flow.
+func TestManyFlowsOfALevel(t *testing.T) {
+	const clients = 130
+	out := measuredRun(t, fmt.Sprintf(`  duration: 5s
+  servers: {maxRequestsInflight: 400, maxMutatingRequestsInflight: 200}
+  workload:
+  - {name: w, clients: %d, as: {user: "u-{i}"}, request: {verb: get, resource: pods, name: x}, execution: 100ms, arrivals: {burst: {at: 1s, requests: 1}}}
+`, clients), "").Result()
+	asked := 0.0
+	for _, s := range out.Series {
+		for i := range s.Points {
+			asked += s.Points[i].AskedSeatSeconds
+		}
+	}
+	if math.Abs(asked-clients*0.1) > 1e-9 || len(out.Summary.Flows) != clients || len(out.Summary.OtherFlows) != 0 {
+		t.Errorf("%v seat-seconds, %d flows and %d combined; want %v and %d flows", asked, len(out.Summary.Flows), len(out.Summary.OtherFlows), clients*0.1, clients)
 	}
 }
