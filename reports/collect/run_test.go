@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -340,5 +341,38 @@ func TestManyFlowsOfALevel(t *testing.T) {
 	}
 	if math.Abs(asked-clients*0.1) > 1e-9 || len(out.Summary.Flows) != clients || len(out.Summary.OtherFlows) != 0 {
 		t.Errorf("%v seat-seconds, %d flows and %d combined; want %v and %d flows", asked, len(out.Summary.Flows), len(out.Summary.OtherFlows), clients*0.1, clients)
+	}
+}
+
+// A FlowSchema that a change moves to another level has flows of one name at both, each of which says so. The flows of another
+// one do not.
+func TestFlowsOfASchemaThatMoves(t *testing.T) {
+	schema := func(name, level, user string, precedence int) string {
+		return fmt.Sprintf(`{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: %s}, spec: {priorityLevelConfiguration: {name: %s}, matchingPrecedence: %d, `+
+			`rules: [{subjects: [{kind: User, user: {name: %s}}], resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]}]}}`, name, level, precedence, user)
+	}
+	out := measuredRun(t, "  duration: 20s\n  events: [{at: 10s, apply: {objects: ["+schema("moves", "workload-high", "u", 100)+"]}}]\n"+
+		"  config: {objects: ["+schema("moves", "workload-low", "u", 100)+", "+schema("stays", "workload-low", "v", 101)+`]}
+  workload:
+  - {name: u, as: {user: u}, request: {verb: get, resource: pods, namespace: n, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}
+  - {name: v, as: {user: v}, request: {verb: get, resource: pods, namespace: n, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}
+`, "").Result()
+	got := map[string]bool{}
+	for i := range out.Summary.Flows {
+		f := &out.Summary.Flows[i]
+		got[f.FlowSchema+" at "+f.PriorityLevel] = f.SeveralLevels
+	}
+	if want := map[string]bool{"moves at workload-low": true, "moves at workload-high": true, "stays at workload-low": false}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A server that has crashed before the window begins had no levels in it.
+func TestLevelsOfAServerThatIsAway(t *testing.T) {
+	spec := "  duration: 20s\n  warmup: 5s\n  events: [{at: 1s, crash: {server: 1}}]\n" + strings.Replace(oneSeat, "servers: {", "servers: {replicas: 2, ", 1) +
+		"  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}]\n"
+	servers := measuredRun(t, spec, "").Result().Summary.Servers
+	if len(servers) != 2 || len(servers[0].Levels) == 0 || len(servers[1].Levels) != 0 {
+		t.Errorf("%+v; want levels of the first server only", servers)
 	}
 }
