@@ -15,6 +15,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports/result"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario/loader"
 )
 
@@ -374,5 +375,27 @@ func TestLevelsOfAServerThatIsAway(t *testing.T) {
 	servers := measuredRun(t, spec, "").Result().Summary.Servers
 	if len(servers) != 2 || len(servers[0].Levels) == 0 || len(servers[1].Levels) != 0 {
 		t.Errorf("%+v; want levels of the first server only", servers)
+	}
+}
+
+// The calls to etcd of a run are those of its kinds of requests, at each server and at all.
+func TestEtcdCallsOfARun(t *testing.T) {
+	s := measuredRun(t, `  duration: 20s
+  servers: {replicas: 2}
+  store: {}
+  resources: [{resource: pods, objects: 100, averageBytes: 2000}]
+  workload:
+  - {name: readers, clients: 4, as: {user: "reader-{i}"}, request: {verb: list, resource: pods, query: limit=10}, arrivals: {poisson: {rate: 2/s}}}
+  - {name: writers, clients: 2, as: {user: "writer-{i}"}, behaviour: {writer: {resource: configmaps, namespace: shared, with: Put, retryOnConflict: Default, every: 500ms}}}
+`, "").Result().Summary
+	byKind, byServer := int64(0), int64(0)
+	for _, k := range s.RequestKinds {
+		byKind += k.EtcdCalls
+	}
+	for i := range s.Servers {
+		byServer += s.Servers[i].Stored.Values[metric.EtcdCalls]
+	}
+	if all := s.Total.Stored.Values[metric.EtcdCalls]; byKind == 0 || all != byKind || all != byServer {
+		t.Errorf("%d calls, %d by kinds of requests, %d by servers; want the same number", all, byKind, byServer)
 	}
 }
