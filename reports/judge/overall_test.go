@@ -328,6 +328,15 @@ func TestWideRequestsAsACause(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.what, s.Verdict.Causes, c.want)
 		}
 	}
+	r := full()
+	r.Series[0].Points = r.Series[0].Points[:1]
+	r.Series[0].Points[0].WaitingSeats, r.Summary.PriorityLevels[0].PeakSeats = 0, 20
+	r.Evidence.Workloads[0].Levels[0].Seats = 20_000
+	d := &diagnosis{Result: r, names: result.NewShortNames(r.Summary)}
+	c, _ := d.wide(0, nil, d.newFluid(r.Series[0].Points, true), 1)
+	if c == nil || c.Figures[1] != (result.Figure{Name: "heldBackShare"}) {
+		t.Errorf("%+v; want a wide request that was not held back, as none waited", c)
+	}
 }
 
 // The flow b asks for little, and its only queue is one of the elephant's, behind which it waits.
@@ -451,10 +460,11 @@ func TestTimeOfTheHarm(t *testing.T) {
 		series.Points = append(series.Points, result.WorkloadPoint{StartNs: i * 10e9, EndNs: (i + 1) * 10e9, WaitP99Ns: i})
 	}
 	d.WorkloadSeries = []*result.WorkloadSeries{series}
+	series.Points[4].WaitP99Ns = GoodWaitNs
 	if from, to := d.whenHarmed(0); from != 10e9 || to != 110e9 {
-		t.Errorf("of rejections that the series does not have: %d to %d, want the window", from, to)
+		t.Errorf("of a rejection that the series does not have: %d to %d, want the window", from, to)
 	}
-	s.Workloads[0].NotServed = nil
+	s.Workloads[0].NotServed, series.Points[4].WaitP99Ns = nil, 4
 	if from, to := d.whenHarmed(0); from != 10e9 || to != 110e9 {
 		t.Errorf("of short waits: %d to %d, want all with a wait", from, to)
 	}
@@ -549,5 +559,57 @@ func TestSeveralRunsThatServeAll(t *testing.T) {
 	}
 	if v := runs.Verdict(); v.Sentence != "In all 2 runs, as in the first: No request was dispatched." {
 		t.Error(v.Sentence)
+	}
+}
+
+// A fluid has what the series of a level says: the work that was rejected is what was asked for, and neither served nor left. It
+// is known only where requests were rejected.
+func TestFluidOfASeries(t *testing.T) {
+	r := full()
+	d := &diagnosis{Result: r}
+	points := []result.Point{
+		{EndNs: 1e9, SeatsInUse: 10, CurrentLimit: 10, NominalLimit: 10, AskedSeatSeconds: 14, LeftSeatSeconds: 2},
+		{StartNs: 1e9, EndNs: 2e9, SeatsInUse: 10, CurrentLimit: 10, NominalLimit: 10, AskedSeatSeconds: 14, LeftSeatSeconds: 3, WaitingSeats: 5},
+	}
+	if seen := d.newFluid(points, true).observed(); seen.over != 0 || seen.area != 1.5 {
+		t.Errorf("without a rejection: %+v, want 1.5 seat-seconds that wait", seen)
+	}
+	points[1].Rejected[0] = 3
+	f := d.newFluid(points, true)
+	if seen := f.observed(); seen.over != 1 || f.room != 1.5 {
+		t.Errorf("%+v, with room for %v; want one rejected and room for what waited", seen, f.room)
+	}
+	if d.newFluid(points, false).room != 0 {
+		t.Error("a level without queues has room")
+	}
+	if got := (harm{}).relief(harm{}); got != 0 {
+		t.Errorf("without harm, the relief is %v", got)
+	}
+	if n := unfinishedWaiting(&result.Level{}); n != 0 {
+		t.Errorf("%d of no unfinished requests were queued", n)
+	}
+}
+
+// Machines that were slow by themselves explain what they have served, if that is most of what made executions slow.
+func TestSlowMachines(t *testing.T) {
+	series := func(factor float64) *result.ServerSeries {
+		s := &result.ServerSeries{Points: make([]result.ServerPoint, 60)}
+		for i := range s.Points {
+			s.Points[i].InService, s.Points[i].Factor = 4, factor
+		}
+		return s
+	}
+	r := full()
+	r.ServerSeries = []*result.ServerSeries{series(0.5), series(0)} // the second one has no machine
+	d := &diagnosis{Result: r}
+	e := &result.LevelEvidence{Spent: result.Spent{TotalNs: 1000, ServedNs: 500, SlowNs: 250}}
+	m := d.slowMachine(e, d.newFluid(r.Series[0].Points, true), "l")
+	if m == nil || m.part(&step{speed: 0.5}) != 0.75 || m.part(&step{speed: 1}) != 1 {
+		t.Errorf("%+v; want that a quarter of the work is gone at half of the speed", m)
+	}
+	r.ServerSeries = []*result.ServerSeries{series(0.98)}
+	e.Spent.SlowNs = 450
+	if m := d.slowMachine(e, d.newFluid(r.Series[0].Points, true), "l"); m != nil {
+		t.Errorf("machines of 98 %% of their speed explain that nearly half of the time was lost")
 	}
 }
