@@ -464,7 +464,7 @@ func TestWaitsOfWatchesInARealLog(t *testing.T) {
 
 // A log of one request can be fitted, and a kind of requests that is left out is noted, also if it is the only one.
 func TestLogsOfOneRequest(t *testing.T) {
-	f, workloads := fitLog(t, gets("u", aPod, 1), "")
+	f, workloads := fitLog(t, gets("u", aPod+`,"outcome":"executed"`, 1), "")
 	if len(workloads) != 1 || f.Report.Requests != 1 || f.Report.LeftOut != 0 {
 		t.Errorf("%+v, %+v", f.Report, workloads)
 	}

@@ -472,6 +472,10 @@ func TestTimeOfTheHarm(t *testing.T) {
 	if from, to := d.whenHarmed(0); from != 40e9 || to != 70e9 {
 		t.Errorf("of long waits: %d to %d, want 40 s to 70 s", from, to)
 	}
+	s.WarmupNs, series.Points[0].WaitP99Ns = 0, GoodWaitNs
+	if from, to := d.whenHarmed(0); from != 0 || to != 70e9 {
+		t.Errorf("of long waits from the beginning: %d to %d, want 0 to 70 s", from, to)
+	}
 }
 
 // The flows of a workload that replays a log are those of different clients: those that are harmed have rows, and the others one.
@@ -584,6 +588,9 @@ func TestFluidOfASeries(t *testing.T) {
 	}
 	if got := (harm{}).relief(harm{}); got != 0 {
 		t.Errorf("without harm, the relief is %v", got)
+	}
+	if got := (harm{over: 1}).relief(harm{over: 2}); got != 0 {
+		t.Errorf("with more harm than before, the relief is %v", got)
 	}
 	if n := unfinishedWaiting(&result.Level{}); n != 0 {
 		t.Errorf("%d of no unfinished requests were queued", n)
