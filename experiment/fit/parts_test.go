@@ -238,6 +238,32 @@ func TestResourcesOfLists(t *testing.T) {
 	}
 }
 
+// The note on the stored objects is about each list of the log: also those of the last of many users, and those that take
+// other seats than the first of their user.
+func TestListsThatNoObjectsExplain(t *testing.T) {
+	list := func(user string, seats int, at ...float64) string {
+		return strings.ReplaceAll(gets(user, fmt.Sprintf(`,"resource":"deployments","apiGroup":"apps","seats":%d`, seats), at...), `"get"`, `"list"`)
+	}
+	var users []string
+	for i := range 30 {
+		seats := 4
+		if i >= 25 {
+			seats = 7
+		}
+		users = append(users, list(fmt.Sprintf("u%d", i), seats, float64(i)))
+	}
+	for want, log := range map[string]string{
+		"25 of 30 lists take the seats": logOf(users...),
+		"7 of 10 lists take the seats":  logOf(list("u", 9, 1, 2, 3), list("u", 4, 4, 5, 6, 7, 8, 9, 10)),
+		"all lists take the seats":      logOf(users[:25]...),
+	} {
+		f, _ := fitLog(t, log, "")
+		if notes := strings.Join(f.Report.Notes, "\n"); !strings.Contains(notes, want) || !strings.Contains(notes, "deployments: 158 objects of 2000 bytes") {
+			t.Errorf("%q, want %q", notes, want)
+		}
+	}
+}
+
 // Watches that were open at the end of the log were cut off there; others end, or are opened at the start.
 func TestWatchesOfALog(t *testing.T) {
 	watch := func(at float64, lastsNs int64) string {
@@ -433,5 +459,88 @@ func TestWaitsOfWatchesInARealLog(t *testing.T) {
 	f, _ := fitLog(t, logOf(gets("u", aPod+`,"waitNs":5000000`, 1, 2), watches), "")
 	if w := &f.Recorded.Total.Wait; w.N != 2 || w.MostNs != 5_000_000 || f.Recorded.Total.Arrived != 4 {
 		t.Errorf("%d waits of at most %d ns, want the two of gets", w.N, w.MostNs)
+	}
+}
+
+// A log of one request can be fitted, and a kind of requests that is left out is noted, also if it is the only one.
+func TestLogsOfOneRequest(t *testing.T) {
+	f, workloads := fitLog(t, gets("u", aPod+`,"outcome":"executed"`, 1), "")
+	if len(workloads) != 1 || f.Report.Requests != 1 || f.Report.LeftOut != 0 {
+		t.Errorf("%+v, %+v", f.Report, workloads)
+	}
+	if notes := strings.Join(f.Report.Notes, "\n"); strings.Contains(notes, "left out") {
+		t.Errorf("%q", notes)
+	}
+	if followed := f.fitter.inOrder[0].followed; followed.Executed != 0 || followed.Rejected != 0 {
+		t.Errorf("without a rejection, requests followed one: %+v", followed)
+	}
+	for _, field := range []string{"clients:", "start:", "stop:", "groups:"} {
+		if strings.Contains(string(f.Scenario), field) {
+			t.Errorf("the scenario has %s, which says nothing:\n%s", field, f.Scenario)
+		}
+	}
+	f, _ = fitLog(t, logOf(gets("u", aPod, 1, 2), strings.ReplaceAll(gets("u", aPod, 3), `"get"`, `"no verb"`)), "")
+	if notes := strings.Join(f.Report.Notes, "\n"); f.Report.LeftOut != 1 || !strings.Contains(notes, "1 requests of 1 kinds are left out") {
+		t.Errorf("%+v, %q", f.Report, notes)
+	}
+}
+
+// A user has its groups in the scenario, and clients that send in a part of the log only have a start and an end.
+func TestIdentityAndTimesOfAWorkload(t *testing.T) {
+	var late []float64
+	for _, s := range seconds(100) {
+		late = append(late, 100+s/2)
+	}
+	_, workloads := fitLog(t, logOf(gets("u", aPod, seconds(300)...), gets("v", aPod+`,"groups":["operators","auditors"]`, late...)), "")
+	i := slices.IndexFunc(workloads, func(w scripted.Workload) bool { return w.As.User == "v" })
+	if i < 0 || !slices.Equal(workloads[i].As.Groups, []string{"auditors", "operators"}) {
+		t.Fatalf("%+v, want v with its groups", workloads)
+	}
+	if w := &workloads[i]; w.Start < 95e9 || w.Start > 101e9 || w.Stop < 149e9 || w.Stop > 155e9 {
+		t.Errorf("v sends from %v to %v, want from about 100 s to 150 s", w.Start, w.Stop)
+	}
+}
+
+// Watches at time 0 were open when the log began, and have a workload of their own.
+func TestWatchesThatWereOpen(t *testing.T) {
+	watches := strings.ReplaceAll(gets("u", `,"resource":"pods"`, 0, 0, 7, 8, 9), `"get"`, `"watch"`)
+	f, _ := fitLog(t, logOf(watches, gets("v", aPod, seconds(20)...)), "")
+	first := map[string]int64{}
+	for _, w := range f.Report.Workloads {
+		first[w.Name] = w.First
+	}
+	if first["u-watch-pods-open-at-start"] != 2 || first["u-watch-pods"] != 3 {
+		t.Errorf("%v, want two watches that were open at the start, and three later ones", first)
+	}
+}
+
+// Users that differ in a word have the name of what their words have in common, if that is two characters at least; joined
+// streams are one client.
+func TestWordsOfGroups(t *testing.T) {
+	for want, tokens := range map[string][]string{"ab-" + index: {"ab-red", "ab-blue", "ab-3"}, "namespace-" + index: {"a-red", "a-blue", "a-green"}} {
+		var c class
+		for _, token := range tokens {
+			c.members = append(c.members, member{&stream{requests: 10}, likeness{word: token, token: token}})
+		}
+		all := c.workloads()
+		if len(all) != 1 || all[0].word != want {
+			t.Errorf("%q: %+v, want %s", tokens, all[0], want)
+		}
+		all[0].joined = true
+		if all[0].assign(60e9); len(all[0].observed.Clients) != 1 {
+			t.Errorf("%d clients of joined streams, want 1", len(all[0].observed.Clients))
+		}
+	}
+}
+
+// What the arrivals are not like is noted with the workload.
+func TestNotesOnArrivals(t *testing.T) {
+	var at []float64
+	for i := range 200 {
+		at = append(at, float64(i)+0.6*float64(i%2))
+	}
+	f, _ := fitLog(t, gets("u", aPod, at...), "")
+	if notes := strings.Join(f.Report.Workloads[0].Notes, "\n"); !strings.Contains(notes, "the intervals vary less than those of a Poisson process, and more than equal ones") {
+		t.Errorf("%q as %s", notes, f.Report.Workloads[0].Arrivals)
 	}
 }

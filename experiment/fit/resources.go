@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"fmt"
 	"math"
 
 	"apfsim/core/estimate"
@@ -13,7 +14,7 @@ func (f *fitter) resources() (all []any) {
 	lists := map[estimate.Resource][]*stream{}
 	wide := map[estimate.Resource]bool{}
 	for _, s := range f.inOrder {
-		if s.seats == 0 || s.attributes.Verb != "list" && s.attributes.Verb != "watch" || s.attributes.Resource == "" {
+		if s.seats == nil {
 			continue
 		}
 		r := estimate.Resource{Group: s.attributes.APIGroup, Name: s.attributes.Resource}
@@ -21,18 +22,22 @@ func (f *fitter) resources() (all []any) {
 			order = append(order, r)
 		}
 		lists[r] = append(lists[r], s)
-		wide[r] = wide[r] || s.seats > 1
+		for seats := range s.seats {
+			wide[r] = wide[r] || seats > 1
+		}
 	}
 	for _, r := range order {
 		if !wide[r] {
 			continue // as without objects
 		}
-		best, stats := math.MaxInt, estimate.Stats{}
+		e := f.estimates(lists[r])
+		best, stats := int64(math.MaxInt64), estimate.Stats{}
 		for _, bytes := range []int64{2000, 500, 5000, 10_000, 50_000, 200_000, 1_500_000} {
 			for k := range 121 {
 				objects := int64(math.Round(math.Pow(10, float64(k)/20)))
 				tried := estimate.Stats{Objects: objects, AverageBytes: bytes}
-				if d := f.difference(lists[r], r, tried); d < best {
+				e.store(r, tried)
+				if d := e.difference(); d < best {
 					best, stats = d, tried
 				}
 			}
@@ -42,28 +47,66 @@ func (f *fitter) resources() (all []any) {
 			item["group"] = r.Group
 		}
 		all = append(all, item)
-		text := "all lists take"
-		if best > 0 {
-			text = "most lists take"
-		}
-		f.note("%s: %d objects of %d bytes are assumed, with which %s the seats that they took", r.Name, stats.Objects, stats.AverageBytes, text)
+		f.note("%s: %d objects of %d bytes are assumed, with which %s take the seats that they took", r.Name, stats.Objects, stats.AverageBytes, e.agreement(r, stats))
 	}
 	return all
 }
 
-// difference returns how many seats the estimates of lists differ from what they took.
-func (f *fitter) difference(lists []*stream, r estimate.Resource, stats estimate.Stats) (sum int) {
-	e := estimate.NewEstimator(f.base.Release, estimate.Known(estimate.Store{r: stats}))
-	for _, s := range lists[:min(len(lists), 20)] {
-		request, err := e.NewRequest(&s.attributes, s.query)
-		if err != nil {
-			continue
+// estimates is the seats that the lists of a resource took in the log, and those that they take if some objects are stored.
+type estimates struct {
+	estimator *estimate.Estimator
+	lists     []listed
+}
+
+// listed is the lists of one stream.
+type listed struct {
+	request *estimate.Request
+	took    map[int]int64 // how many requests took as many seats
+}
+
+func (f *fitter) estimates(streams []*stream) *estimates {
+	e := &estimates{estimator: estimate.NewEstimator(f.base.Release, nil)}
+	for _, s := range streams {
+		if request, err := e.estimator.NewRequest(&s.attributes, s.query); err == nil { // the query has been checked, see wrong
+			e.lists = append(e.lists, listed{request, s.seats})
 		}
-		if d := request.Estimate(0).InitialSeats - s.seats; d < 0 {
-			sum -= d
-		} else {
-			sum += d
+	}
+	return e
+}
+
+// store makes the lists those of a server with other objects.
+func (e *estimates) store(r estimate.Resource, stats estimate.Stats) {
+	for r, known := range estimate.Known(estimate.Store{r: stats}) {
+		e.estimator.Update(r, known)
+	}
+}
+
+// difference returns how many seats the estimates of all lists differ from what they took.
+func (e *estimates) difference() (sum int64) {
+	for _, l := range e.lists {
+		estimated := l.request.Estimate(0).InitialSeats
+		for seats, n := range l.took {
+			sum += n * int64(max(estimated-seats, seats-estimated))
 		}
 	}
 	return sum
+}
+
+// agreement says how many lists take the seats that they took, if such objects are stored.
+func (e *estimates) agreement(r estimate.Resource, stats estimate.Stats) string {
+	e.store(r, stats)
+	same, all := int64(0), int64(0)
+	for _, l := range e.lists {
+		estimated := l.request.Estimate(0).InitialSeats
+		for seats, n := range l.took {
+			all += n
+			if seats == estimated {
+				same += n
+			}
+		}
+	}
+	if same == all {
+		return "all lists"
+	}
+	return fmt.Sprintf("%d of %d lists", same, all)
 }

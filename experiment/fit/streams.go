@@ -24,7 +24,7 @@ type stream struct {
 	leftOut  bool   // a scenario cannot express the requests
 	name     string // of the first object
 	requests int64
-	seats    int // of the first request that says so
+	seats    map[int]int64 // of a list or watch: how many requests took as many; nil if the log does not say so
 	followed retries.Followed
 	delays   *retries.Delays // of the requests of this kind
 	afterNs  int64           // Retry-After of the last rejected request; 0 if unknown
@@ -48,8 +48,11 @@ func (f *fitter) learn(e *Entry) {
 		return
 	}
 	s.requests++
-	if s.seats == 0 {
-		s.seats = e.Seats
+	if e.Seats > 0 && e.Resource != "" && (e.Verb == "list" || e.Verb == "watch") {
+		if s.seats == nil {
+			s.seats = map[int]int64{}
+		}
+		s.seats[e.Seats]++
 	}
 	f.lastNs = e.ArrivalNs
 	if e.Outcome == trace.Executed {

@@ -1,9 +1,11 @@
 package collect
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"apfsim/core/config"
@@ -11,6 +13,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim/api"
 	"apfsim/sim/metric"
+	"apfsim/sim/quantity"
 	"apfsim/sim/registry"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -355,5 +358,233 @@ func TestDiscardedProbes(t *testing.T) {
 	v.discard(func(p *pendingProbe) bool { return p.server == 0 })
 	if len(v.pending) != 1 || v.pending[0].server != 1 || v.changed[0].n != 1 || v.workloads[0].probes != 3 || v.workloads[1].probes != 1 {
 		t.Errorf("%d are pending, %d of the queue set, of %d and %d", len(v.pending), v.changed[0].n, v.workloads[0].probes, v.workloads[1].probes)
+	}
+}
+
+// The shares of flows may be as small as a seat-nanosecond. The flow that is served least for its share is named, also if it is
+// the first one.
+func TestFairnessOfSmallShares(t *testing.T) {
+	schema := &config.FlowSchema{Name: "s"}
+	l := &level{}
+	for i, service := range []float64{1, 3, 0} {
+		f := &flow{service: service, identity: server.NewFlow(i, schema, "l", string(rune('a'+i)), nil)}
+		if service > 0 {
+			f.demand = 2
+		}
+		l.flows = append(l.flows, f)
+	}
+	shares, fair := l.fairness()
+	if !slices.Equal(shares, []float64{2, 2, 0}) || fair == nil || fair.Flows != 2 || fair.LeastRatio != 0.5 || fair.LeastRatioFlow != "s/a" || fair.MaxMinError != 0.5 {
+		t.Errorf("shares %v, %+v; want 2 flows with shares, and the least ratio 0.5 of s/a", shares, fair)
+	}
+	l.flows[0].demand, l.flows[1].demand, l.flows[0].service, l.flows[1].service = 1, 1, 1, 1
+	if _, fair = l.fairness(); fair == nil || fair.Flows != 2 {
+		t.Errorf("%+v, want 2 flows with a share of one seat-nanosecond", fair)
+	}
+}
+
+// A freeze is as long as requests are open and none is served: not the time before they came. One that is rejected ends none.
+func TestFreezeOfOpenRequests(t *testing.T) {
+	const s = 1_000_000_000
+	z := &freeze{}
+	z.enter(0)
+	z.leave(1*s/2, 0, 0, true) // served soon
+	z.enter(100 * s)
+	z.enter(101 * s)
+	z.leave(102*s, 0, 0, false) // rejected
+	z.leave(103*s, 0, 0, true)
+	if z.count != 1 || z.longestNs != 3*s || z.fromNs != 100*s || z.open != 0 {
+		t.Errorf("%d freezes, the longest of %d ns from %d ns, %d open; want one of 3 s from 100 s", z.count, z.longestNs, z.fromNs, z.open)
+	}
+}
+
+// Without kinds of requests, freezes are not looked for.
+func TestFreezesNeedKinds(t *testing.T) {
+	c, l := &Collector{}, &level{}
+	if c.opened(0, &server.Request{Sent: server.Sent{Template: &server.Template{}}}, l); l.freeze.open != 0 {
+		t.Errorf("%d requests are open", l.freeze.open)
+	}
+}
+
+// A flow without requests has no demand left, also if its last request needed less than it was expected to.
+func TestDemandOfAnEmptyFlow(t *testing.T) {
+	f := &flow{level: &level{}, index: noIndex}
+	f.enter(0, 100)
+	f.waiting--
+	f.leave(10, &server.Request{})
+	if f.closeInterval(20); f.present != 0 || f.outstanding != 0 || f.intervalDemand != 0 {
+		t.Errorf("%d requests are present, with a demand of %v, and of %v in the next interval", f.present, f.outstanding, f.intervalDemand)
+	}
+	if got := (&levelKind{}).expected(); got != 0 {
+		t.Errorf("a kind without requests is expected to occupy %v", got)
+	}
+}
+
+// A request failed by a call if the server has called something and answers an error, or if calls took most of its time; one
+// for which the server was not ready did not even begin.
+func TestEvidenceOfFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		how             *counter
+		status          int16
+		callsNs         int64
+		notReady, calls int64
+		spent           float64
+	}{
+		"error after a call":              {otherError, server.StatusInternalServerError, 1, 0, 1, 1},
+		"error without a call":            {otherError, server.StatusInternalServerError, 0, 0, 0, 0},
+		"too late, half of it in calls":   {deadline, server.StatusGatewayTimeout, 450, 0, 0, 450},
+		"too late, most of it in calls":   {deadline, server.StatusGatewayTimeout, 451, 0, 1, 451},
+		"not ready":                       {otherError, server.StatusTooManyRequests, 500, 1, 0, 0},
+		"too late with the status of one": {deadline, server.StatusTooManyRequests, 451, 0, 1, 451},
+	} {
+		e := &evidence{workloads: make([]result.WorkloadEvidence, 1)}
+		r := &server.Request{Sent: server.Sent{Template: &server.Template{}}, Details: &server.Details{Spent: server.Spent{CallsNs: c.callsNs}}}
+		r.DispatchNs, r.FinishNs, r.Status = 100, 1000, c.status
+		e.fail(1000, r, c.how)
+		w := &e.workloads[0]
+		total := 900.0
+		if c.notReady > 0 {
+			total = 0
+		}
+		if w.FailedRequests != 1 || w.NotReady != c.notReady || w.FailedByCall != c.calls || w.Failed.CallsNs != c.spent || w.Failed.TotalNs != total {
+			t.Errorf("%s: %+v, want %+v and %v ns in all", name, w, c, total)
+		}
+	}
+	var spent result.Spent
+	r := &server.Request{}
+	r.DispatchNs = -1 // it has been queued all the time
+	if addSpent(&spent, 1000, r, 1); spent != (result.Spent{}) {
+		t.Errorf("a request that was queued has spent %+v", spent)
+	}
+}
+
+// batchesOf returns batches of a second with as many arrivals and dispatches, ten seats, and so many queued requests.
+func batchesOf(arrived int64, waiting float64) []batch {
+	all := make([]batch, batches)
+	for i := range all {
+		all[i] = batch{seconds: 1, waiting: waiting, limit: 10, arrived: arrived, dispatched: arrived}
+	}
+	return all
+}
+
+// A level is not in steady state if it was asked for all its seats, or if much more waits at the end than chance explains;
+// of too few requests, or if none waited, nothing is known.
+func TestLevelsThatAreNotSteady(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrived  int64   // in each of 20 batches
+		waiting  float64 // on average
+		demand   float64 // seat-seconds, of the 200 there are
+		left     int
+		kind     string
+		servedIn float64
+	}{
+		"asked for all seats":          {10, 1, 200, 0, result.Load1, 0},
+		"asked for all but one":        {10, 1, 199, 0, "", 0},
+		"too few requests":             {9, 1, 400, 0, "", 0},
+		"none waited":                  {10, 0, 400, 0, "", 0},
+		"a backlog at the end":         {20, 1, 100, 100, result.Backlog, 20 * 100 / 400.},
+		"as much as chance explains":   {1, 1, 100, 13, "", 0},
+		"no more than a twentieth":     {20, 1, 100, 19, "", 0},
+		"all seats, and a backlog too": {20, 1, 300, 40, result.Load1, 20 * 40 / 400.},
+	} {
+		l := &level{flows: []*flow{{demand: c.demand * 1e9}}}
+		l.waiting.value = c.left
+		got := l.unsteady(batchesOf(c.arrived, c.waiting))
+		switch {
+		case (got == nil) != (c.kind == ""):
+			t.Errorf("%s: %+v, want %q", name, got, c.kind)
+		case got != nil && (string(got.Kind) != c.kind || got.ServedIn != c.servedIn || (got.Waiting > 0) != (c.left > 0)):
+			t.Errorf("%s: %+v, want %q, served in %v s", name, got, c.kind, c.servedIn)
+		}
+	}
+	if got := (&batch{seconds: 1, waiting: 5, arrived: 1}).waitNs(); got != 5e9 {
+		t.Errorf("the only request of a batch waits for %v ns, want 5 s", got)
+	}
+	if got := (&batch{seconds: 1, waiting: 5}).waitNs(); got != 5e9 {
+		t.Errorf("without an arrival the wait is %v ns, want 5 s", got)
+	}
+}
+
+// A scenario changes its run by itself if it says so: not if a workload sends from the warm-up to the end.
+func TestChangesByScript(t *testing.T) {
+	for name, c := range map[string]struct {
+		start, stop quantity.Duration
+		want        bool
+	}{
+		"always the same":      {0, 0, false},
+		"from the window on":   {10e9, 0, false},
+		"later":                {10e9 + 1, 0, true},
+		"up to the end":        {0, 60e9, false},
+		"stops before the end": {0, 60e9 - 1, true},
+	} {
+		spec := &scenario.Spec{Duration: 60e9, Workload: []workload.Workload{{Start: c.start, Stop: c.stop}}}
+		spec.Warmup.Duration = 10e9
+		if got := changesByScript(spec); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// A level begins with a storm of ten intervals, and is then in steady state: without a warm-up, the window begins too early.
+func TestWarmupThatIsTooShort(t *testing.T) {
+	l := &level{name: "l"}
+	for i := range int64(200) {
+		p := result.Point{StartNs: i * 1e9, EndNs: (i + 1) * 1e9, Arrived: 10, WaitingRequests: 4 + float64(i%3), ExecutingRequests: 5}
+		if i < 10 {
+			p.WaitingRequests = 95
+		}
+		l.points = append(l.points, p)
+	}
+	got := l.shortWarmup(0, 200e9, 1e9)
+	if got == nil || got.EnoughNs != 10e9 || got.Early != 100 || got.Rest < 9.9 || got.Rest > 10.1 || got.Level != "l" {
+		t.Errorf("without a warm-up: %+v, want 10 s, from 100 requests to 10", got)
+	}
+	if got := l.shortWarmup(10e9, 200e9, 1e9); got != nil {
+		t.Errorf("with a warm-up of 10 s: %+v", got)
+	}
+}
+
+// A percentile has a value from the first duration on.
+func TestPercentileOfOneDuration(t *testing.T) {
+	h := &measure.Histogram{Precision: measure.FinePrecision}
+	name := &metric.Name{Metric: "wait", Stat: "p", Percentile: 42}
+	if _, note := percentileOf(h, name); note != metric.NoSamples {
+		t.Errorf("of none: %q", note)
+	}
+	h.Record(7)
+	if value, note := percentileOf(h, name); value != 7 || note != "" {
+		t.Errorf("of one: %v %q, want 7", value, note)
+	}
+}
+
+// There are more flows than are listed: the others are combined by their FlowSchemas, at each level of these.
+func TestFlowsThatAreNotListed(t *testing.T) {
+	sc := &scenario.Scenario{}
+	sc.Spec.Workload = []workload.Workload{{Name: "w"}}
+	c := &Collector{scenario: sc}
+	schema := &config.FlowSchema{Name: "s"}
+	want := map[string]int{"a": result.MostFlows/2 + 40, "b": result.MostFlows/2 + 2}
+	for _, name := range []string{"a", "b"} {
+		l := &level{name: name, index: len(c.levels), shares: make([]float64, want[name]), queuedIn: make([]measure.Bitset, want[name])}
+		g := &group{index: len(c.groups), schema: schema.Name, level: l}
+		c.levels, c.groups = append(c.levels, l), append(c.groups, g)
+		for i := range want[name] {
+			l.flows = append(l.flows, &flow{level: l, group: g, index: int32(i), identity: server.NewFlow(i, schema, name, strconv.Itoa(i), nil), arrived: 1, demand: 1})
+		}
+	}
+	s := &result.Summary{}
+	c.addFlows(s)
+	got := map[string]int{}
+	for i := range s.Flows {
+		got[s.Flows[i].PriorityLevel]++
+	}
+	for i := range s.OtherFlows {
+		o := &s.OtherFlows[i]
+		if got[o.PriorityLevel] += o.Number; int64(o.Number) != o.Arrived || o.Number == 0 {
+			t.Errorf("%d other flows at %s have sent %d requests", o.Number, o.PriorityLevel, o.Arrived)
+		}
+	}
+	if len(s.Flows) != result.MostFlows || len(s.OtherFlows) != 2 || !maps.Equal(got, want) {
+		t.Errorf("%d listed, %d combined, %v by level; want %v", len(s.Flows), len(s.OtherFlows), got, want)
 	}
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/reports/result"
 	"apfsim/sim"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario/loader"
 )
 
@@ -154,7 +156,7 @@ func TestReplayThatAgreesWithItsLog(t *testing.T) {
 func TestReplayOfAnIncompleteLog(t *testing.T) {
 	var log strings.Builder
 	for i := range 10 {
-		log.WriteString(line(i, []string{`,"outcome":"executed"`, ``, `,"outcome":"rejected"`, `,"outcome":"waiting"`}[min(3, i)]))
+		log.WriteString(line(i, []string{`,"outcome":"executed","seats":0`, ``, `,"outcome":"rejected"`, `,"outcome":"waiting"`}[min(3, i)]))
 	}
 	r := replayOf(t, log.String(), ", server: {completeUntil: 9s}\n"+
 		"  - {name: other, as: {user: v}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 3/s}}}\n")
@@ -169,6 +171,9 @@ func TestReplayOfAnIncompleteLog(t *testing.T) {
 	}
 	if r = replayOf(t, log.String(), ", server: {completeUntil: 2s}"); r.Requests != 1 {
 		t.Errorf("up to 2 s: %d requests, want 1", r.Requests)
+	}
+	if r = replayOf(t, log.String(), ""); r.RejectedInLog != 1 || r.RejectedInReplay != 0 || r.Matches == nil || *r.Matches {
+		t.Errorf("%+v, want a replay that does not match its log, which has a rejection", r)
 	}
 }
 
@@ -214,7 +219,8 @@ func TestDisagreementsOfAReplay(t *testing.T) {
 		{result.ReplayedLevel{WaitInLog: waits(19, 0, 0), WaitInReplay: waits(100, 1000*ms, 0)}, ""}, // too few
 		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2100*ms)}, ""},
 		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, "waitP99"},
-		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // not in the log
+		{result.ReplayedLevel{WaitInLog: waits(999, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // too few for p99
+		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""},                                          // not in the log
 		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 74}, ""},
 		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 73.9}, "seatSeconds"},
 		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.6}, ""},
@@ -250,5 +256,161 @@ func TestWhatIsLeftOfMeasuredDemand(t *testing.T) {
 	}
 	if tested != 10 {
 		t.Errorf("requests were rejected in %d points after 10 s, want 10", tested)
+	}
+}
+
+// oneSeat is a server with one seat and one queue for all requests, whose wait limit is a minute.
+const oneSeat = `  servers: {maxRequestsInflight: 1, maxMutatingRequestsInflight: 0, requestTimeout: 240s}
+  config:
+    base: Mandatory
+    objects:
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: PriorityLevelConfiguration
+      metadata: {name: sole}
+      spec: {type: Limited, limited: {nominalConcurrencyShares: 995, limitResponse: {type: Queue, queuing: {queues: 1, handSize: 1, queueLengthLimit: 100}}}}
+    - apiVersion: flowcontrol.apiserver.k8s.io/v1
+      kind: FlowSchema
+      metadata: {name: all}
+      spec:
+        priorityLevelConfiguration: {name: sole}
+        matchingPrecedence: 100
+        rules:
+        - subjects: [{kind: Group, group: {name: "*"}}]
+          resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
+`
+
+// From 500 ms to 10.5 s, 18 of the 20 seats are taken. The wide list, of three seats, waits for them from 1 s, and a request
+// of one seat waits behind it in the only queue, although two seats are free. That a later request times out before,
+// from 5 s to 6 s, brings it no nearer to them.
+func TestProbesBehindARequestThatTimesOut(t *testing.T) {
+	spec := "  duration: 20s\n  resources: [{resource: pods, objects: 100000, averageBytes: 2000}]\n" + strings.Replace(oneSeat, "maxRequestsInflight: 1,", "maxRequestsInflight: 20,", 1) + `  workload:
+  - {name: narrow, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 18}}}
+  - {name: wide, as: {user: u}, request: {verb: list, resource: pods}, execution: 1s, arrivals: {burst: {at: 1s, requests: 1}}}
+  - {name: hasty, as: {user: u}, request: {verb: get, resource: pods, name: x, query: timeout=4s}, execution: 1ms, arrivals: {burst: {at: 5s, requests: 1}}}
+`
+	workloads := measuredRun(t, spec, "").Result().Summary.Workloads
+	if wide, hasty := workloads[1], workloads[2]; wide.Wait == nil || wide.Wait.MaxNs != 9_500_000_000 || hasty.Rejected != 1 {
+		t.Fatalf("the wide list waits %+v, and %d requests time out; want 9.5 s and 1", wide.Wait, hasty.Rejected)
+	}
+	v := workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected != 0 || v.Wait.Count != 975 { // one in 20 ms, from 500 ms on
+		t.Fatalf("%+v, want 975 probes", v)
+	}
+	want := 9.5 * 9.5 / 2 / 19.5
+	if mean := float64(v.Wait.MeanNs) / 1e9; v.Wait.MaxNs < 9.48e9 || v.Wait.MaxNs > 9.5e9 || math.Abs(mean-want) > 0.02 {
+		t.Errorf("waits of %v s on average and %d ns at most, want %v s and 9.5 s", mean, v.Wait.MaxNs, want)
+	}
+}
+
+// A client whose server has crashed would connect to the other one, so that no probe is refused.
+func TestProbesGoToAServerThatListens(t *testing.T) {
+	for crashed := range 2 {
+		spec := fmt.Sprintf("  duration: 20s\n  events: [{at: 6s, crash: {server: %d}}]\n", crashed) + strings.Replace(oneSeat, "servers: {", "servers: {replicas: 2, ", 1) +
+			"  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {burst: {at: 0s, requests: 1}}}]\n"
+		if v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait; v == nil || v.Probes != 1000 || v.Refused != 0 || v.Wait.Count != 1000 {
+			t.Errorf("server %d crashes: %+v, want 1000 probes and none refused", crashed, v)
+		}
+	}
+}
+
+// The seat is taken from 500 ms to 10.5 s, and again from 12 s to 13 s. The probes between would wait until it is free, and not
+// until the next request comes; those of the time in which nothing happens do not wait.
+func TestProbesEndWhenTheSeatIsFree(t *testing.T) {
+	spec := "  duration: 20s\n" + oneSeat + `  workload:
+  - {name: long, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 1}}}
+  - {name: short, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1s, arrivals: {burst: {at: 12s, requests: 1}}}
+`
+	v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected != 0 || v.Wait.Count != 975 { // one in 20 ms, from 500 ms on
+		t.Fatalf("%+v, want 975 probes", v)
+	}
+	want := (10*10/2 + 1*1/2.) / 19.5
+	if mean := float64(v.Wait.MeanNs) / 1e9; v.Wait.MaxNs < 9.98e9 || v.Wait.MaxNs > 10e9 || math.Abs(mean-want) > 0.02 {
+		t.Errorf("waits of %v s on average and %d ns at most, want %v s and 10 s", mean, v.Wait.MaxNs, want)
+	}
+}
+
+// The seat is taken from 500 ms to 10.5 s, and a request may wait for a second: the probes of the first 9 s time out.
+func TestProbesThatTimeOut(t *testing.T) {
+	spec := "  duration: 20s\n" + oneSeat + `  workload:
+  - {name: long, as: {user: u}, request: {verb: get, resource: pods, name: x, query: timeout=4s}, execution: 10s, arrivals: {burst: {at: 500ms, requests: 1}}}
+`
+	v := measuredRun(t, spec, "").Result().Summary.Workloads[0].VirtualWait
+	if v == nil || v.Probes != 975 || v.Rejected < 449 || v.Rejected > 451 || v.Wait.Count != v.Probes-v.Rejected || v.Wait.MaxNs > 1e9 {
+		t.Errorf("%+v, want 975 probes, 450 of which time out after a second", v)
+	}
+}
+
+// A level of more flows than a word of its bits has the requests of each of them in its series, and lists each flow.
+func TestManyFlowsOfALevel(t *testing.T) {
+	const clients = 130
+	out := measuredRun(t, fmt.Sprintf(`  duration: 5s
+  servers: {maxRequestsInflight: 400, maxMutatingRequestsInflight: 200}
+  workload:
+  - {name: w, clients: %d, as: {user: "u-{i}"}, request: {verb: get, resource: pods, name: x}, execution: 100ms, arrivals: {burst: {at: 1s, requests: 1}}}
+`, clients), "").Result()
+	asked := 0.0
+	for _, s := range out.Series {
+		for i := range s.Points {
+			asked += s.Points[i].AskedSeatSeconds
+		}
+	}
+	if math.Abs(asked-clients*0.1) > 1e-9 || len(out.Summary.Flows) != clients || len(out.Summary.OtherFlows) != 0 {
+		t.Errorf("%v seat-seconds, %d flows and %d combined; want %v and %d flows", asked, len(out.Summary.Flows), len(out.Summary.OtherFlows), clients*0.1, clients)
+	}
+}
+
+// A FlowSchema that a change moves to another level has flows of one name at both, each of which says so. The flows of another
+// one do not.
+func TestFlowsOfASchemaThatMoves(t *testing.T) {
+	schema := func(name, level, user string, precedence int) string {
+		return fmt.Sprintf(`{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: %s}, spec: {priorityLevelConfiguration: {name: %s}, matchingPrecedence: %d, `+
+			`rules: [{subjects: [{kind: User, user: {name: %s}}], resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]}]}}`, name, level, precedence, user)
+	}
+	out := measuredRun(t, "  duration: 20s\n  events: [{at: 10s, apply: {objects: ["+schema("moves", "workload-high", "u", 100)+"]}}]\n"+
+		"  config: {objects: ["+schema("moves", "workload-low", "u", 100)+", "+schema("stays", "workload-low", "v", 101)+`]}
+  workload:
+  - {name: u, as: {user: u}, request: {verb: get, resource: pods, namespace: n, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}
+  - {name: v, as: {user: v}, request: {verb: get, resource: pods, namespace: n, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}
+`, "").Result()
+	got := map[string]bool{}
+	for i := range out.Summary.Flows {
+		f := &out.Summary.Flows[i]
+		got[f.FlowSchema+" at "+f.PriorityLevel] = f.SeveralLevels
+	}
+	if want := map[string]bool{"moves at workload-low": true, "moves at workload-high": true, "stays at workload-low": false}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A server that has crashed before the window begins had no levels in it.
+func TestLevelsOfAServerThatIsAway(t *testing.T) {
+	spec := "  duration: 20s\n  warmup: 5s\n  events: [{at: 1s, crash: {server: 1}}]\n" + strings.Replace(oneSeat, "servers: {", "servers: {replicas: 2, ", 1) +
+		"  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods, name: x}, execution: 1ms, arrivals: {constant: {rate: 1/s}}}]\n"
+	servers := measuredRun(t, spec, "").Result().Summary.Servers
+	if len(servers) != 2 || len(servers[0].Levels) == 0 || len(servers[1].Levels) != 0 {
+		t.Errorf("%+v; want levels of the first server only", servers)
+	}
+}
+
+// The calls to etcd of a run are those of its kinds of requests, at each server and at all.
+func TestEtcdCallsOfARun(t *testing.T) {
+	s := measuredRun(t, `  duration: 20s
+  servers: {replicas: 2}
+  store: {}
+  resources: [{resource: pods, objects: 100, averageBytes: 2000}]
+  workload:
+  - {name: readers, clients: 4, as: {user: "reader-{i}"}, request: {verb: list, resource: pods, query: limit=10}, arrivals: {poisson: {rate: 2/s}}}
+  - {name: writers, clients: 2, as: {user: "writer-{i}"}, behaviour: {writer: {resource: configmaps, namespace: shared, with: Put, retryOnConflict: Default, every: 500ms}}}
+`, "").Result().Summary
+	byKind, byServer := int64(0), int64(0)
+	for _, k := range s.RequestKinds {
+		byKind += k.EtcdCalls
+	}
+	for i := range s.Servers {
+		byServer += s.Servers[i].Stored.Values[metric.EtcdCalls]
+	}
+	if all := s.Total.Stored.Values[metric.EtcdCalls]; byKind == 0 || all != byKind || all != byServer {
+		t.Errorf("%d calls, %d by kinds of requests, %d by servers; want the same number", all, byKind, byServer)
 	}
 }

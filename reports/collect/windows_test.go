@@ -87,7 +87,16 @@ func TestRequestsOfAServerThatEnds(t *testing.T) {
 	ws.executed(12e9, requests[2])
 	s := &result.Summary{Thresholds: make([]result.Verdict, 1)}
 	ws.Judge(s)
-	if v := &s.Thresholds[0]; v.Windows.Judged != 1 || v.Value == nil || *v.Value != 2 {
-		t.Errorf("%+v, windows %+v; want two executed in the first window", v, v.Windows)
+	if v := &s.Thresholds[0]; v.Windows.Judged != 1 || v.Value == nil || *v.Value != 2 || !v.Passed || !s.Passed {
+		t.Errorf("%+v, windows %+v, all passed: %v; want two executed in the first window, which is enough", v, v.Windows, s.Passed)
+	}
+}
+
+// A threshold over windows that nobody has observed is named in its verdict, which says so.
+func TestThresholdOverWindowsThatWereNotObserved(t *testing.T) {
+	th := &metric.Threshold{Metric: "wait", Stat: "max", Op: "<", Limit: 1e9, Unit: metric.Nanoseconds, Key: "wait", Text: "max < 1s"}
+	th.Over = quantity.Duration(time.Minute)
+	if v := (&Collector{}).judge(&result.Summary{}, th); v.Passed || v.Value != nil || v.Metric != "wait" || v.Note != "not evaluated: the run was not observed by windows" {
+		t.Errorf("%+v", v)
 	}
 }

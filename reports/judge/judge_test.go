@@ -9,6 +9,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // Each criterion decides alone: at its good limit the judgement is good, beyond it
@@ -60,6 +61,52 @@ func TestWaitAtARandomMoment(t *testing.T) {
 		f := figuresOf(g)
 		if known := f.virtualP99 == 5e9; known != c.known || f.virtualRejected != 0.25 {
 			t.Errorf("%d waits: p99 %v, %v rejected", c.count, f.virtualP99, f.virtualRejected)
+		}
+	}
+}
+
+// Each condition is sufficient to be underserved, and none is met by a flow that did not wait.
+func TestUnderservedFlows(t *testing.T) {
+	low, enough := UnderservedRatio-0.01, UnderservedRatio
+	waited := result.Group{Wait: &result.Distribution{MaxNs: 1}}
+	for name, c := range map[string]struct {
+		flow             result.Flow
+		underserved, bad bool
+	}{
+		"served":                        {result.Flow{Group: waited, Ratio: &enough}, false, false},
+		"starved":                       {result.Flow{StarvationNs: StarvedNs, Ratio: &enough}, true, true},
+		"nearly starved":                {result.Flow{StarvationNs: StarvedNs - 1, Ratio: &enough}, false, false},
+		"waited, and served too little": {result.Flow{Group: waited, Ratio: &low}, true, true},
+		"served too little":             {result.Flow{Ratio: &low}, false, false},
+		"rejected":                      {result.Flow{Group: result.Group{Counts: metric.Counts{Rejected: 1}}, Ratio: &enough}, true, true},
+		"rejected, as it asks too much": {result.Flow{Group: result.Group{Counts: metric.Counts{Rejected: 1}}, Ratio: &enough, DemandSeatSeconds: 2, FairShareSeatSeconds: 1}, false, true},
+	} {
+		if _, bad := StandingOf(&c.flow); Underserved(&c.flow) != c.underserved || bad != c.bad {
+			t.Errorf("%s: underserved %v, bad %v; want %v, %v", name, Underserved(&c.flow), bad, c.underserved, c.bad)
+		}
+	}
+}
+
+// Over several runs, the service of a flow below its fair share counts if requests waited or were not served, and the wait is
+// judged by its p99.
+func TestJudgementOfReplications(t *testing.T) {
+	for name, c := range map[string]struct {
+		means map[string]float64
+		want  Judgement
+	}{
+		"all is well":                          {map[string]float64{"wait p 99": 0, "wait max 0": 0, "notServed rate 0": 0, "fairness leastRatio 0": 1}, Good},
+		"none waited":                          {map[string]float64{"wait p 99": 0, "wait max 0": 0, "notServed rate 0": 0, "fairness leastRatio 0": 0.1}, Good},
+		"some waited, and a flow got half":     {map[string]float64{"wait p 99": 0, "wait max 0": 1, "notServed rate 0": 0, "fairness leastRatio 0": 0.5}, Bad},
+		"some waited, and all got their share": {map[string]float64{"wait p 99": 0, "wait max 0": 1, "notServed rate 0": 0, "fairness leastRatio 0": 1}, Good},
+		"few are not served, and a flow less":  {map[string]float64{"wait p 99": 0, "notServed rate 0": 1e-6, "fairness leastRatio 0": 0.4}, Bad},
+		"a long wait":                          {map[string]float64{"wait p 99": 1e9}, Bad},
+	} {
+		got := Replications(func(name metric.Name) (mean, most float64, ok bool) {
+			x, ok := c.means[fmt.Sprint(name.Metric, " ", name.Stat, " ", name.Percentile)]
+			return x, x, ok
+		})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -84,9 +84,8 @@ func (p *plain) page(revision int64, name api.Resource, namespace, start string)
 // After any writes, adoptions, expiries and compactions:
 // the revision is 1 + committed writes + writes of the marker; pages at every revision that is not compacted are
 // those of a copy of the state at that revision; and the history since every version has each event after it once,
-// in order.
+// in order. In the end, all events expire and the store is compacted.
 func TestStoreIsAPlainStore(t *testing.T) {
-	compactions, expiries := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		names := []api.Resource{pods, events}
 		w := newWorld(Settings{
@@ -115,14 +114,7 @@ func TestStoreIsAPlainStore(t *testing.T) {
 					break
 				}
 				slot, _ := w.queue.Next()
-				compacted, writes := w.Compacted(), p.writes
 				w.alarms.Ring(w.queue.NowNs(), slot)
-				if w.Compacted() > compacted {
-					compactions++
-				}
-				if p.writes > writes {
-					expiries++
-				}
 				if w.Revision() > int64(len(p.states)) {
 					p.next()
 					p.markers++
@@ -143,6 +135,14 @@ func TestStoreIsAPlainStore(t *testing.T) {
 				return o.Version - 1
 			}
 			return 0
+		}
+		check := func(t *rapid.T) {
+			if got, want := w.Revision(), 1+p.writes+p.markers; got != want {
+				t.Fatalf("revision %d after %d writes and %d markers", got, p.writes, p.markers)
+			}
+			for _, name := range names {
+				checkHistory(t, w, p, w.Resource(name))
+			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
@@ -192,19 +192,30 @@ func TestStoreIsAPlainStore(t *testing.T) {
 				limit := rapid.Int64Range(0, 5).Draw(t, "limit")
 				checkPages(t, w, p, r, revision, namespace, limit)
 			},
-			"": func(t *rapid.T) {
-				if got, want := w.Revision(), 1+p.writes+p.markers; got != want {
-					t.Fatalf("revision %d after %d writes and %d markers", got, p.writes, p.markers)
-				}
-				for _, name := range names {
-					checkHistory(t, w, p, w.Resource(name))
-				}
-			},
+			"": check,
 		})
+
+		last, ok := w.Resource(events).Put(nowNs, object("a", "last"), 0)
+		if !ok {
+			t.Fatal("the last event is not stored")
+		}
+		if compactors[0].round == nil {
+			compactors[0].Start(nowNs)
+		}
+		run(60 * second)
+		if left := p.page(w.Revision(), events, "", ""); len(left) > 0 || w.Resource(events).Get("a", "last") != nil {
+			t.Fatalf("%v have not expired", left)
+		}
+		if w.Compacted() < last.Version {
+			t.Fatalf("compacted to %d, want at least %d", w.Compacted(), last.Version)
+		}
+		check(t)
+		for _, name := range names {
+			for revision := range w.Revision() + 1 {
+				checkPages(t, w, p, w.Resource(name), revision+1, "", 2)
+			}
+		}
 	})
-	if compactions == 0 || expiries == 0 {
-		t.Errorf("%d compactions and %d expiries of leases, want some", compactions, expiries)
-	}
 }
 
 // checkPages walks all pages of a list.
