@@ -332,7 +332,7 @@ func TestWideRequestsAsACause(t *testing.T) {
 	r.Series[0].Points = r.Series[0].Points[:1]
 	r.Series[0].Points[0].WaitingSeats, r.Summary.PriorityLevels[0].PeakSeats = 0, 20
 	r.Evidence.Workloads[0].Levels[0].Seats = 20_000
-	d := &diagnosis{Result: r, names: result.NewShortNames(r.Summary)}
+	d := &diagnosis{Result: r}
 	c, _ := d.wide(0, nil, d.newFluid(r.Series[0].Points, true), 1)
 	if c == nil || c.Figures[1] != (result.Figure{Name: "heldBackShare"}) {
 		t.Errorf("%+v; want a wide request that was not held back, as none waited", c)
@@ -488,6 +488,7 @@ func TestRowsOfALog(t *testing.T) {
 		s.Flows[i].Arrived = 500
 	}
 	s.Flows[0].NotServed, s.Flows[1].Wait = &result.NotServed{Rejected: 30}, &result.Distribution{Count: 500}
+	s.NameFlows()
 	rows := func() (all []string) {
 		Verdict(r)
 		for _, h := range s.Verdict.Harmed {
