@@ -20,7 +20,6 @@ type mixture struct {
 	resources string
 	levels    int
 	shares    int
-	flow      string // of control
 }
 
 // between returns a random number in a range.
