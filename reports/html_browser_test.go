@@ -59,14 +59,23 @@ func newBrowser(t *testing.T) *browser {
 	case program == "":
 		t.Skip("Chromium is not installed")
 	}
-	// Without the sandbox, which root cannot have: the page is our own.
-	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.WSURLReadTimeout(24*time.Hour)))
-	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx}
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
-		t.Fatal(err)
+	b := &browser{t: t}
+	for attempt := 1; ; attempt++ {
+		// Without the sandbox, which root cannot have: the page is our own.
+		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.WSURLReadTimeout(24*time.Hour)))
+		b.ctx = ctx
+		err := chromedp.Listen(ctx, b.hear)
+		if err == nil {
+			t.Cleanup(cancel)
+			break
+		}
+		cancel()
+		if attempt == 3 { // it rarely fails to start on a busy machine, which says nothing of the page
+			t.Fatal(err)
+		}
 	}
+	ctx := b.ctx
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}

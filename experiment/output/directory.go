@@ -49,7 +49,7 @@ var Written = struct{ Run, Flows, Dumps, Comparison, Bench, Sweep []string }{
 	Dumps:      []string{record.DumpFolder + "/"},
 	Comparison: []string{comparisonFile, comparisonTable, ComparisonReport},
 	Bench:      []string{benchBase, benchHead},
-	Sweep:      []string{report.SweepFile, report.SweepResultsFile, report.SweepSummaryFile, report.SweepRunsFolder + "/", ChartsFolder + "/", ReportFile},
+	Sweep:      []string{report.SweepFile, report.SweepResultsFile, report.SweepSummaryFile, report.SweepVerdictFile, report.SweepRunsFolder + "/", ChartsFolder + "/", ReportFile},
 }
 
 // Folder returns the folder of the results of a scenario within dir.

@@ -53,7 +53,8 @@ func (c *Collector) endOpen(servers []*server.Server) {
 			if *old == 0 {
 				*old = c.unfinishedAgeNs(r.Workload)
 			}
-			if ageNs > *old && !r.Attributes.LongRunning() { // which last as long as their clients like
+			session := r.Attributes.LongRunning() && r.Attributes.Verb != "watch" // which lasts as long as its client likes
+			if ageNs > *old && !session {
 				counting{&p.Counted, f}.count(unfinished, 1)
 			}
 		})

@@ -65,7 +65,7 @@ func (c *check) notServedOf(what string, g *result.Group, has func(*Line) bool) 
 			n.Refused++
 		case l.Outcome == "lost":
 			n.Lost++
-		case l.open() && c.toNs-l.ArrivalNs > c.oldNs(l.Workload):
+		case l.open() && c.toNs-l.ArrivalNs > c.oldNs(l.Workload) && !l.longRunning():
 			n.Unfinished++
 		case l.open():
 			open++

@@ -324,15 +324,21 @@ type ParameterValue struct {
 	Value string `json:"value"`
 }
 
+// SweepVerdicts are the verdicts at all points.
+type SweepVerdicts struct {
+	SchemaVersion string         `json:"schemaVersion"`
+	Points        []PointVerdict `json:"points"`
+}
+
 // PointVerdicts returns the verdicts of all points.
-func (s *SweepTables) PointVerdicts() []PointVerdict {
-	all := []PointVerdict{}
+func (s *SweepTables) PointVerdicts() *SweepVerdicts {
+	all := &SweepVerdicts{SchemaVersion: result.SchemaVersion, Points: []PointVerdict{}}
 	for point, v := range s.Verdicts {
 		at := PointVerdict{Verdict: v, Point: []ParameterValue{}}
 		for i, value := range s.Point(point) {
 			at.Point = append(at.Point, ParameterValue{s.Paths()[i], value})
 		}
-		all = append(all, at)
+		all.Points = append(all.Points, at)
 	}
 	return all
 }
