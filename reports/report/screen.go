@@ -8,7 +8,9 @@ import (
 
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 )
 
 // The first screen of a run: one picture, who was harmed, who filled the seats, what may help, and how far the figures can
@@ -62,12 +64,49 @@ func replicationsScreen(r *compare.Replications) Section {
 	if v == nil || v.Status == "" {
 		return s
 	}
-	if len(v.Harmed) > 0 { // the waits of several runs are in the table of the workloads
-		s.Parts = append(s.Parts, tablePart(harmedTable(v, nil), "")...)
-	}
+	s.Parts = append(s.Parts, tablePart(harmedOfRuns(r), "")...)
 	s.Parts = append(s.Parts, remedyParts(v)...)
 	s.Parts = append(s.Parts, trustPart(v))
 	return s
+}
+
+// harmedOfRuns is the table of who was harmed in several runs, and of other workloads, with intervals. Flows of a log have none.
+func harmedOfRuns(r *compare.Replications) *Table {
+	v := r.Verdict
+	if slices.ContainsFunc(v.Harmed, func(h result.Harmed) bool { return h.Name != h.Workload }) {
+		return harmedTable(v, nil)
+	}
+	columns := harmedColumns(v)
+	t := &Table{Name: "harmed", Title: "Who was harmed", Caption: "Who was harmed, with intervals", Reserved: 40}
+	if len(v.Harmed) == 0 {
+		t.Title, t.Caption = "Who waited", "Workloads: nobody was harmed"
+	}
+	for _, c := range columns {
+		if title := c.Column.Title; title == "Who" || title == "Not served" || title == "Wait p99" {
+			t.Columns = append(t.Columns, c.Column)
+		}
+	}
+	var names []string
+	for i := range v.Harmed {
+		names = append(names, v.Harmed[i].Workload)
+	}
+	for _, name := range r.Names("workload") {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	byName := r.ByName()
+	of := func(statistic metric.Name, workload string) Cell {
+		id := statistic.With("workload", workload)
+		return estimateCell(byName[id.String()])
+	}
+	for _, name := range names[:min(len(names), harmedShown)] {
+		t.Rows = append(t.Rows, []Cell{Word(name), of(judge.NotServed, name), of(judge.WaitP99, name)})
+	}
+	if more := len(names) - len(t.Rows); more > 0 {
+		t.Missing = "Not shown: " + format.Counted(more, "workload") + "."
+	}
+	return t
 }
 
 // unharmed returns the workloads that were not harmed, those that waited longest first.
