@@ -32,7 +32,8 @@ func (e *Estimate) scaled(factor float64) *Estimate {
 //
 //	low = head − base − √((head−l₂)² + (u₁−base)² − 2r(head−l₂)(u₁−base))
 //
-// and high likewise. Means of runs with the same seeds have the interval of the mean of the differences.
+// and high likewise, for means 1.1 times as far away, because a mean near a limit, such as that of a queue that is full, is skewed
+// to the other side. Means of runs with the same seeds have the interval of the mean of the differences.
 func change(base, head *Estimate, paired bool) (difference float64, low, high *float64) {
 	b, from, to := base.Printed()
 	h, l, u := head.Printed()
@@ -55,13 +56,20 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	case paired:
 		r = correlation(base.Deviations, head.Deviations)
 	}
-	side := func(x, y float64) float64 { return math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
+	wider := 1.0
+	if base.Merged == nil && head.Merged == nil {
+		wider = differenceOfMeans
+	}
+	side := func(x, y float64) float64 { return wider * math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
 	least, most := difference-side(h-l, to-b), difference+side(u-h, b-from)
 	if ofMeans {
 		least, most = intervalOfDifferences(differences(x, y), max(MaxAbs(x), MaxAbs(y)), least, most)
 	}
 	return difference, &least, &most
 }
+
+// differenceOfMeans is how much wider intervals of differences of means are than those of Zou and Donner.
+const differenceOfMeans = 1.1
 
 // differences returns y − x; a single x or y stands for all.
 func differences(x, y RunValues) RunValues {
@@ -73,8 +81,8 @@ func differences(x, y RunValues) RunValues {
 }
 
 // intervalOfDifferences returns the interval of the mean of differences, by Student's t. If all have the same sign, they are
-// skewed away from 0 as the statistics themselves are, and the end there is on the scale of the logarithm. Otherwise the interval
-// is at least from least to most. size is that of the numbers that were subtracted.
+// skewed away from 0 as the statistics themselves are, and the end there is on the scale of the logarithm; for the other
+// one see nearEnd. Otherwise the interval is at least from least to most. size is that of the numbers that were subtracted.
 func intervalOfDifferences(all RunValues, size, least, most float64) (low, high float64) {
 	n := float64(len(all))
 	mean, sd := stat.MeanStdDev(all, nil)
@@ -85,11 +93,21 @@ func intervalOfDifferences(all RunValues, size, least, most float64) (low, high 
 	half := StudentT(n-1) * sd / math.Sqrt(n)
 	switch {
 	case from > 0:
-		return mean - half, mean * math.Exp(skewed*half/mean)
+		return nearEnd(mean, half), mean * math.Exp(skewed*half/mean)
 	case to < 0:
-		return mean * math.Exp(-skewed*half/mean), mean + half
+		return mean * math.Exp(-skewed*half/mean), -nearEnd(-mean, half)
 	}
 	return min(mean-half, least), max(mean+half, most)
+}
+
+// nearEnd returns the end near 0 of the interval of a difference above 0: 1.2 times as far away as that of Student's t, for means
+// near a limit, but not beyond 0 unless that one is, which would contradict the test.
+func nearEnd(mean, half float64) float64 {
+	const wider = 1.2
+	if half < mean {
+		return max(mean-wider*half, (mean-half)/2)
+	}
+	return mean - wider*half
 }
 
 // correlation returns the correlation of the deviations of two sides with the same seeds, less one standard error
