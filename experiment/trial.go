@@ -28,16 +28,23 @@ type Trial struct {
 	*collect.Replication
 	// Ended is the index of the threshold that could not hold any more, for which the run was ended; -1 otherwise.
 	Ended int
+	// Events is how many events the run had, and RanAway says that it was ended because they were too many. Clients that
+	// send the next request as soon as one is rejected have no end of them.
+	Events  uint64
+	RanAway bool
 }
 
 // Passed says whether all thresholds held.
-func (t *Trial) Passed() bool { return t.Ended < 0 && t.Summary.Passed }
+func (t *Trial) Passed() bool { return t.Ended < 0 && !t.RanAway && t.Summary.Passed }
 
 // Failed returns the indices of the thresholds that did not hold. Of a run that was ended early, it is the one that is
 // known.
 func (t *Trial) Failed() (all []int) {
-	if t.Ended >= 0 {
+	switch {
+	case t.Ended >= 0:
 		return []int{t.Ended}
+	case t.RanAway:
+		return nil
 	}
 	for i := range t.Summary.Thresholds {
 		if !t.Summary.Thresholds[i].Passed {
@@ -48,13 +55,13 @@ func (t *Trial) Failed() (all []int) {
 }
 
 // BeginTrials starts n runs with the seeds from first on. With early, a run ends as soon as a threshold cannot hold any
-// more, where that is known from a single request. Stop must be called at the end.
-func BeginTrials(ctx context.Context, sc *scenario.Scenario, first uint64, n int, early bool) *Trials {
+// more, where that is known from a single request. A run with more events than most is ended; 0: none is. Stop must be called at the end.
+func BeginTrials(ctx context.Context, sc *scenario.Scenario, first uint64, n int, early bool, most uint64) *Trials {
 	boundHeap(sc)
 	return &Trials{newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (*Trial, error) {
 		own := *sc
 		own.Spec.Seed = first + uint64(i)
-		return try(ctx, &own, early)
+		return try(ctx, &own, early, most)
 	})}
 }
 
@@ -65,7 +72,7 @@ func (t *Trials) Next() (*Trial, error) { return t.runs.next() }
 func (t *Trials) Stop() { t.runs.stop() }
 
 // try makes one run.
-func try(ctx context.Context, sc *scenario.Scenario, early bool) (t *Trial, err error) {
+func try(ctx context.Context, sc *scenario.Scenario, early bool, most uint64) (t *Trial, err error) {
 	defer func() {
 		var wrong document.Errors
 		if err != nil && !errors.As(err, &wrong) {
@@ -90,11 +97,18 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool) (t *Trial, err 
 			}
 		}
 	}
-	err = run.Execute(running, nil)
+	err = run.Execute(running, func(_ int64, events uint64) {
+		if t.Ended < 0 && !t.RanAway {
+			t.Events = events
+			if t.RanAway = most > 0 && events > most; t.RanAway {
+				end()
+			}
+		}
+	})
 	switch {
 	case ctx.Err() != nil: // a short run may end without noticing the interruption
 		return nil, errors.New("interrupted")
-	case t.Ended >= 0: // likewise, and the results depend on when it noticed
+	case t.Ended >= 0 || t.RanAway: // likewise, and the results depend on when it noticed
 		return t, nil
 	case err != nil:
 		return nil, err

@@ -141,7 +141,7 @@ func parseThresholds(text string) (all metric.Thresholds, err error) {
 
 // compare runs the present configuration with the seeds of a confirmation, and compares both.
 func (a *Answer) compare(c *confirmation) error {
-	runs := experiment.BeginTrials(a.ctx, a.present, c.first, len(c.all), false)
+	runs := experiment.BeginTrials(a.ctx, a.present, c.first, len(c.all), false, 0)
 	defer runs.Stop()
 	sides := [2]*compare.Replicator{compare.NewReplicator("present", 0, nil), compare.NewReplicator("changed", 0, nil)}
 	for _, changed := range c.all {

@@ -26,9 +26,9 @@ type problem struct {
 
 	summary *result.Summary // of the run that is explained
 	routes  []route
-	harmed  []string // workloads whose goals did not hold, or that were harmed
-	taking  []string // workloads that causes name
-	levels  []string // limited levels that these workloads use, or that causes or goals name
+	harmed  []string // workloads whose goals did not hold; of goals about all of them, those that were harmed
+	taking  []string // workloads that cause it
+	levels  []string // limited levels that the harmed workloads use, or that causes or goals name
 	allowed []string // kinds
 
 	families []*family
@@ -55,30 +55,48 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 			p.routes = append(p.routes, r)
 		}
 	}
+	everyone := false // a goal that did not hold is about no workload, level or FlowSchema
 	for i := range s.Thresholds {
-		if v := &s.Thresholds[i]; !v.Passed {
+		if v := &s.Thresholds[i]; !v.Passed && v.Kind != metric.Expect {
 			p.blame(&v.ID)
+			everyone = everyone || len(v.ID.Tags) == 0
 		}
 	}
-	if v := s.Verdict; v != nil {
-		for i := range v.Harmed {
-			addName(&p.harmed, v.Harmed[i].Workload)
+	v := s.Verdict
+	if v == nil {
+		return p, nil
+	}
+	var causes []string
+	for i := range v.Harmed {
+		h := &v.Harmed[i]
+		if everyone {
+			addName(&p.harmed, h.Workload)
 		}
-		for i := range v.Causes {
-			for _, w := range v.Causes[i].Workloads {
-				addName(&p.taking, w)
-			}
-			p.addLevel(v.Causes[i].Level)
+		if slices.Contains(p.harmed, h.Workload) {
+			causes = append(causes, h.Causes...)
 		}
 	}
-	for _, w := range slices.Concat(p.harmed, p.taking) {
-		for _, r := range p.routes {
-			if r.workload == w {
-				p.addLevel(r.level)
-			}
+	p.addLevelsOf(p.harmed)
+	for i := range v.Causes {
+		c := &v.Causes[i]
+		if !slices.Contains(causes, c.ID) && !slices.Contains(p.levels, c.Level) {
+			continue
+		}
+		p.addLevel(c.Level)
+		for _, w := range c.Workloads {
+			addName(&p.taking, w)
 		}
 	}
 	return p, nil
+}
+
+// addLevelsOf adds the levels that workloads use.
+func (p *problem) addLevelsOf(workloads []string) {
+	for _, r := range p.routes {
+		if slices.Contains(workloads, r.workload) {
+			p.addLevel(r.level)
+		}
+	}
 }
 
 // blame adds what a goal is about that did not hold.
@@ -274,7 +292,11 @@ func (p *problem) lending(l *config.PriorityLevel) {
 	if !p.rules.Lending {
 		return
 	}
-	if percent, bounded := l.Spec.BorrowingLimitPercent(); bounded {
+	lent := slices.ContainsFunc(p.Objects.PriorityLevels, func(other *config.PriorityLevel) bool {
+		return other.Name != l.Name && other.Spec.LendablePercent() > 0
+	})
+	percent, bounded := l.Spec.BorrowingLimitPercent()
+	if bounded && lent {
 		p.field(l, Lending, result.BorrowMore, "borrowingLimitPercent", percent, true, 1, percents(percent, true), func(s *config.LimitedSpec, v int32) { s.BorrowingLimitPercent = &v })
 	}
 	lendable := func(l *config.PriorityLevel, remedy result.RemedyID, up bool) {
@@ -283,6 +305,9 @@ func (p *problem) lending(l *config.PriorityLevel) {
 	}
 	if !slices.Contains(critical, l.Name) {
 		lendable(l, result.LendLess, false)
+	}
+	if bounded && percent == 0 {
+		return // what others lend is of no use
 	}
 	for _, other := range p.Objects.PriorityLevels {
 		if other.Name != l.Name && p.changeable(other) && !slices.Contains(critical, other.Name) && !p.hasFamily("lendablePercent of "+other.Name) {

@@ -65,6 +65,7 @@ type trials struct {
 	failed   []int   // how often each goal failed
 	excess   float64 // the greatest value/limit − 1 of a goal that failed
 	measured bool    // whether excess is known of a run
+	ranAway  bool    // a run was ended because of its events
 }
 
 // Infeasible is the error of a scenario that tune cannot search.
@@ -208,7 +209,7 @@ func (s *search) goals() (asked int, err error) {
 
 // one makes one run.
 func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, error) {
-	runs := experiment.BeginTrials(s.ctx, sc, seed, 1, false)
+	runs := experiment.BeginTrials(s.ctx, sc, seed, 1, false, 0)
 	defer runs.Stop()
 	s.runs++
 	return runs.Next()
@@ -218,7 +219,7 @@ func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, err
 // do not hold in each run are no goals any more. It returns the run that explains what is wrong: the first one in which a
 // goal fails, or else the first one.
 func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial, err error) {
-	runs := experiment.BeginTrials(s.ctx, s.present, s.present.Spec.Seed, mostRuns, false)
+	runs := experiment.BeginTrials(s.ctx, s.present, s.present.Spec.Seed, mostRuns, false, 0)
 	defer runs.Stop()
 	test := SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: s.alpha}
 	failed := make([]bool, len(s.present.Spec.Thresholds))
@@ -260,12 +261,12 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 }
 
 // decisions returns how many candidates of a family have to be decided rightly for the right answer: of a monotone one,
-// those that the search of decide looks at.
+// those that bisect looks at.
 func (f *family) decisions() int {
 	if !f.monotone {
 		return len(f.all)
 	}
-	return min(len(f.all), 2*bits.Len(uint(len(f.all)))+1)
+	return min(len(f.all), 2*bits.Len(uint(len(f.all)))+2)
 }
 
 // walk goes up the costs until a candidate is confirmed. It returns nil if none is.
@@ -315,10 +316,9 @@ func (s *search) decide(c *Candidate) error {
 		return nil
 	}
 	sc := c.scenarioOf(s.present)
-	runs := experiment.BeginTrials(s.ctx, sc, sc.Spec.Seed, mostRuns, true)
+	runs := experiment.BeginTrials(s.ctx, sc, sc.Spec.Seed, mostRuns, true, s.mostEvents())
 	defer runs.Stop()
-	// A candidate that is accepted wrongly costs a confirmation; one that is rejected wrongly is lost.
-	test := SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: s.beta}
+	test := s.test()
 	for known.Decision == Undecided && known.Runs < mostRuns {
 		run, err := s.take(runs)
 		if err != nil {
@@ -334,10 +334,8 @@ func (s *search) decide(c *Candidate) error {
 		known.add(run, passed)
 		known.Decision = test.Add(passed)
 		if known.Decision == Rejected {
-			known.Because = fmt.Sprintf("held in %d of %d runs", known.Passes, known.Runs)
-			if g := s.worstGoal(known); g != "" {
-				known.Because += "; failed " + g
-			} else if why != "" {
+			known.Because = s.rejection(known)
+			if why != "" {
 				known.Because += "; " + why
 			}
 		}
@@ -347,6 +345,12 @@ func (s *search) decide(c *Candidate) error {
 	}
 	return nil
 }
+
+// moreEvents is how many times as many events as now a run of a candidate may have.
+const moreEvents = 20
+
+// mostEvents is how many events a run of a candidate may have.
+func (s *search) mostEvents() uint64 { return moreEvents * s.first[0].Events }
 
 // take returns the next run, unless the budget is used up.
 func (s *search) take(runs *experiment.Trials) (*experiment.Trial, error) {
@@ -378,7 +382,10 @@ func (t *trials) add(run *experiment.Trial, passed bool) {
 	for _, i := range run.Failed() {
 		t.failed[i]++
 	}
-	if run.Ended >= 0 {
+	if run.RanAway {
+		t.ranAway = true
+	}
+	if run.Replication == nil {
 		return
 	}
 	for i := range run.Summary.Thresholds {
@@ -405,6 +412,9 @@ func (s *search) worstGoal(t *trials) string {
 
 // tooMuch says whether a rejected candidate failed only goals that hold now: it went too far.
 func (s *search) tooMuch(t *trials) bool {
+	if t.ranAway {
+		return false
+	}
 	for _, i := range s.failing {
 		if t.failed[i] > 0 {
 			return false
@@ -413,12 +423,65 @@ func (s *search) tooMuch(t *trials) bool {
 	return true
 }
 
+// hopeless says whether the value of a family that is farthest from the present one does not suffice either: it fails in
+// each run until the test rejects it. That is asked only if each goal that fails now is about one workload, whose own
+// seats and places grow with the value; a goal about all requests may fail there because of others.
+func (s *search) hopeless(f *family) (bool, error) {
+	for _, i := range s.failing {
+		if s.present.Spec.Thresholds[i].Tag(metric.TagWorkload) == "" {
+			return false, nil
+		}
+	}
+	c := f.all[len(f.all)-1]
+	sc := c.scenarioOf(s.present)
+	runs := experiment.BeginTrials(s.ctx, sc, sc.Spec.Seed, mostRuns, true, s.mostEvents())
+	defer runs.Stop()
+	test, known := s.test(), &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
+	for known.Decision == Undecided {
+		run, err := s.take(runs)
+		if err != nil {
+			return false, err
+		}
+		if run.Passed() {
+			return false, nil
+		}
+		known.add(run, false)
+		known.Decision = test.Add(false)
+	}
+	if s.tooMuch(known) {
+		return false, nil
+	}
+	known.Because = s.rejection(known)
+	s.results[c] = known
+	return true, nil
+}
+
+// test returns the test of a candidate. One that is accepted wrongly costs a confirmation; one that is rejected wrongly is
+// lost.
+func (s *search) test() SPRT { return SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: s.beta} }
+
+// rejection says why a candidate was rejected.
+func (s *search) rejection(t *trials) string {
+	text := fmt.Sprintf("held in %d of %d runs", t.Passes, t.Runs)
+	if g := s.worstGoal(t); g != "" {
+		text += "; failed " + g
+	} else if t.ranAway {
+		text += fmt.Sprintf("; had more than %d times as many events as now", moreEvents)
+	}
+	return text
+}
+
 // bisect finds the value of a monotone family that is nearest to the present one and suffices. It goes away from the
 // present value in steps that double, until a value suffices or breaks what holds now, and then halves what is left.
 func (s *search) bisect(f *family) error {
 	f.searched = true
 	n := len(f.all)
 	low, high, found := -1, n, false
+	if hopeless, err := s.hopeless(f); err != nil {
+		return err
+	} else if hopeless {
+		low = n - 1
+	}
 	look := func(i int) error {
 		if err := s.decide(f.all[i]); err != nil {
 			return err
@@ -481,7 +544,7 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 func (s *search) attempt(c *Candidate, a Attempt) (*confirmation, error) {
 	sc := c.scenarioOf(s.present)
 	done := &confirmation{Attempt: a, first: sc.Spec.Seed + uint64(a.Number)*seedsApart}
-	runs := experiment.BeginTrials(s.ctx, sc, done.first, a.Runs, true)
+	runs := experiment.BeginTrials(s.ctx, sc, done.first, a.Runs, true, s.mostEvents())
 	defer runs.Stop()
 	for range a.Runs {
 		run, err := s.take(runs)
