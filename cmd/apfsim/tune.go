@@ -49,8 +49,8 @@ one that suffices with fresh seeds. It applies nothing.
 
 With -o, DIR gets change.yaml for kubectl apply, change.diff and tune.json. The exit status is 0 if
 a change was found or none is needed, and 99 if none of the candidates suffices.`,
-		Example: `  apfsim tune noisy-namespace --goal 'rejected{workload:frontend}: rate == 0' -o change
-  apfsim tune my-scenario.yaml --allow server --protect 'wait{workload:mice}' --budget 500`,
+		Example: `  apfsim tune elephants-and-mice
+  apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change`,
 		Args:              exactlyOne("a scenario: a file, a folder of an import, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -37,10 +37,12 @@ func (a *Answer) Document() *report.Document {
 		if a.present.Spec.Servers.Capacity == nil && a.Selected.Class == ServerLimits {
 			text += " The scenario has no capacity, so that more seats cost nothing in it; on a server, they may."
 		}
-		d.Sections = append(d.Sections,
-			report.Section{Name: "trust", Title: "Trust", Parts: []report.Part{{Note: "Trust: " + text}}},
-			report.Section{Name: "after", Title: "Measure afterwards", Parts: []report.Part{{
-				Note: "Measure afterwards, for all levels and FlowSchemas: apiserver_flowcontrol_nominal_limit_seats, rejected_requests_total, and the wait p99."}}})
+		if c := a.Selected.Class; c == SameLevel || c == OtherLevel || c == NewLevel || c == Queues {
+			text += " The change deals new hands, which follow from the names of FlowSchemas and users: if the scenario invents the users, try others."
+		}
+		const title = "How far to trust it"
+		add("trust", title, report.Part{Heading: title, List: []string{text,
+			"Measure afterwards, for all levels and FlowSchemas: apiserver_flowcontrol_nominal_limit_seats, rejected_requests_total, and the wait p99."}})
 	}
 	return d
 }

@@ -529,7 +529,8 @@ func (p *problem) subjectsOf(w *workload.Workload) (all []config.Subject) {
 		return nil
 	}
 	if namespace, name, ok := strings.Cut(w.As.ServiceAccount, "/"); ok && strings.Contains(name, "{i}") && !strings.Contains(namespace, "{i}") {
-		alone := !slices.ContainsFunc(p.Spec.Workload, func(other workload.Workload) bool {
+		// The namespace has more than the scenario's clients in a real cluster: the components of its control plane.
+		alone := namespace != "kube-system" && !slices.ContainsFunc(p.Spec.Workload, func(other workload.Workload) bool {
 			return other.Name != w.Name && strings.HasPrefix(other.As.ServiceAccount, namespace+"/")
 		})
 		if alone {

@@ -167,7 +167,9 @@ func (s *search) goals() (asked int, err error) {
 	spec := &s.present.Spec
 	var own metric.Thresholds
 	for i := range spec.Thresholds {
-		if t := spec.Thresholds[i]; t.Kind != metric.Expect {
+		t := spec.Thresholds[i]
+		given := slices.ContainsFunc(s.Goals, func(g metric.Threshold) bool { return g.Key == t.Key && g.Text == t.Text && g.Over == t.Over })
+		if t.Kind != metric.Expect && !given {
 			own = append(own, t)
 		}
 	}
