@@ -40,15 +40,7 @@ type Answer struct {
 	Eliminated []Eliminated    `json:"eliminated"`
 	Verdict    *result.Overall `json:"verdict"` // on a run of the present configuration
 
-	*search
-}
-
-// MarshalJSON writes the fields of the contract.
-func (a *Answer) MarshalJSON() ([]byte, error) {
-	type plain Answer
-	own := plain(*a)
-	own.search = nil
-	return json.Marshal(&own)
+	search *search
 }
 
 // Holds is in how many of some runs all goals held.
@@ -141,7 +133,7 @@ func parseThresholds(text string) (all metric.Thresholds, err error) {
 
 // compare runs the present configuration with the seeds of a confirmation, and compares both.
 func (a *Answer) compare(c *confirmation) error {
-	runs := experiment.BeginTrials(a.ctx, a.present, c.first, len(c.all), false, 0)
+	runs := experiment.BeginTrials(a.search.ctx, a.search.present, c.first, len(c.all), false, 0)
 	defer runs.Stop()
 	sides := [2]*compare.Replicator{compare.NewReplicator("present", 0, nil), compare.NewReplicator("changed", 0, nil)}
 	for _, changed := range c.all {
@@ -149,7 +141,7 @@ func (a *Answer) compare(c *confirmation) error {
 		if err != nil {
 			return err
 		}
-		a.runs++
+		a.search.runs++
 		if changed.Replication == nil {
 			continue // it was ended early
 		}
@@ -172,15 +164,15 @@ func (a *Answer) compare(c *confirmation) error {
 			a.Better = append(a.Better, effect)
 		}
 	}
-	now := divide(a.problem, a.Selected.scenarioOf(a.present))
-	for i := range a.problem.seats.Levels {
-		l := &a.problem.seats.Levels[i]
+	now := divide(a.search.problem, a.Selected.scenarioOf(a.search.present))
+	for i := range a.search.problem.seats.Levels {
+		l := &a.search.problem.seats.Levels[i]
 		if changed := seatsOf(now, l.Name); changed != nil && changed.Nominal != l.Nominal {
 			a.Seats = append(a.Seats, SeatsMove{l.Name, l.Nominal, changed.Nominal})
 		}
 	}
 	for i := range now.Levels {
-		if l := &now.Levels[i]; seatsOf(a.problem.seats, l.Name) == nil {
+		if l := &now.Levels[i]; seatsOf(a.search.problem.seats, l.Name) == nil {
 			a.Seats = append(a.Seats, SeatsMove{Level: l.Name, After: l.Nominal})
 		}
 	}
@@ -196,8 +188,8 @@ func ofWorkload(n *metric.Name) bool {
 // figures returns the statistics of the goals and those that say who gains and who loses.
 func (a *Answer) figures(r *compare.Replications) []Figure {
 	var of []string
-	for i := range a.present.Spec.Thresholds {
-		name := a.present.Spec.Thresholds[i].Name()
+	for i := range a.search.present.Spec.Thresholds {
+		name := a.search.present.Spec.Thresholds[i].Name()
 		addName(&of, name.String())
 	}
 	for i := range r.Statistics {
@@ -229,16 +221,16 @@ func (a *Answer) findClosest() {
 		}
 		return t.measured && (!than.measured || t.excess < than.excess)
 	}
-	for _, c := range a.all {
-		if t := a.results[c]; t != nil && t.Runs > 0 && (best == nil || better(t, a.results[best])) {
+	for _, c := range a.search.all {
+		if t := a.search.results[c]; t != nil && t.Runs > 0 && (best == nil || better(t, a.search.results[best])) {
 			best = c
 		}
 	}
 	if best == nil {
 		return
 	}
-	t := a.results[best]
-	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: a.worstGoal(t)}
+	t := a.search.results[best]
+	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: a.search.worstGoal(t)}
 	if t.measured {
 		a.Closest.Excess = &t.excess
 	}
@@ -251,8 +243,8 @@ func (a *Answer) eliminated() {
 		because string
 	}
 	together := map[group]int{} // index in Eliminated
-	for _, c := range a.all {
-		t := a.of(c)
+	for _, c := range a.search.all {
+		t := a.search.of(c)
 		if c == a.Selected {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // Document returns the answer in words: whether a change is needed and which, the proof, who gains and who loses, and
 // what was tried.
 func (a *Answer) Document() *report.Document {
-	d := &report.Document{Title: "Tune", Name: a.present.Metadata.Name, Data: a, Answer: a.answer(), Ran: a.ran()}
+	d := &report.Document{Title: "Tune", Name: a.search.present.Metadata.Name, Data: a, Answer: a.answer(), Ran: a.ran()}
 	add := func(name, title string, parts ...report.Part) {
 		var kept []report.Part
 		for _, p := range parts {
@@ -34,7 +34,7 @@ func (a *Answer) Document() *report.Document {
 	add("tried", "What was tried", report.Part{Table: a.triedTable()})
 	if a.Selected != nil {
 		text := "The probability is that of runs of this scenario. How well the scenario describes the cluster is another question."
-		if a.present.Spec.Servers.Capacity == nil && a.Selected.Class == ServerLimits {
+		if a.search.present.Spec.Servers.Capacity == nil && a.Selected.Class == ServerLimits {
 			text += " The scenario has no capacity, so that more seats cost nothing in it; on a server, they may."
 		}
 		if c := a.Selected.Class; c == SameLevel || c == OtherLevel || c == NewLevel || c == Queues {
@@ -70,7 +70,7 @@ func (a *Answer) answer() *report.Answer {
 	}
 	sentence := fmt.Sprintf("None of the %d candidates suffices.", a.Candidates)
 	if a.OutOfBudget {
-		sentence = fmt.Sprintf("The budget of %s ended the search before one of %d candidates was confirmed.", format.Counted(a.Budget, "run"), a.Candidates)
+		sentence = fmt.Sprintf("The budget of %s ended the search before one of %d candidates was confirmed.", format.Counted(a.search.Budget, "run"), a.Candidates)
 	}
 	why := []string{now, goals}
 	if c := a.Closest; c != nil {
@@ -85,7 +85,7 @@ func (a *Answer) answer() *report.Answer {
 	}
 	var untried []string
 	for _, kind := range Kinds {
-		if kind != "clients" && !contains(a.Kinds, kind) {
+		if kind != "clients" && !contains(a.search.Kinds, kind) {
 			untried = append(untried, kind)
 		}
 	}
@@ -128,7 +128,7 @@ func (a *Answer) effects(all []Effect) string {
 
 // ran says what was simulated.
 func (a *Answer) ran() string {
-	return fmt.Sprintf("%s, %s, seeds from %d", format.Counted(a.Candidates, "candidate"), format.Counted(a.Runs, "run"), a.present.Spec.Seed)
+	return fmt.Sprintf("%s, %s, seeds from %d", format.Counted(a.Candidates, "candidate"), format.Counted(a.Runs, "run"), a.search.present.Spec.Seed)
 }
 
 func table(name, title string, heads ...string) *report.Table {

@@ -63,14 +63,14 @@ func (a *Answer) Manifest() ([]byte, error) {
 	var added []string
 	changed := false
 	for _, s := range c.objects.FlowSchemas {
-		if a.present.Objects.FlowSchema(s.Name) == nil {
+		if a.search.present.Objects.FlowSchema(s.Name) == nil {
 			added = append(added, "flowschema/"+s.Name)
 		} else {
 			changed = true
 		}
 	}
 	for _, l := range c.objects.PriorityLevels {
-		if a.present.Objects.PriorityLevel(l.Name) == nil {
+		if a.search.present.Objects.PriorityLevel(l.Name) == nil {
 			added = append(added, "prioritylevelconfiguration/"+l.Name)
 		} else {
 			changed = true
@@ -89,12 +89,12 @@ func (a *Answer) Manifest() ([]byte, error) {
 // former returns the objects that the selected change changes, as they are now.
 func (a *Answer) former() (former config.Objects) {
 	for _, s := range a.Selected.objects.FlowSchemas {
-		if old := a.present.Objects.FlowSchema(s.Name); old != nil {
+		if old := a.search.present.Objects.FlowSchema(s.Name); old != nil {
 			former.FlowSchemas = append(former.FlowSchemas, old)
 		}
 	}
 	for _, l := range a.Selected.objects.PriorityLevels {
-		if old := a.present.Objects.PriorityLevel(l.Name); old != nil {
+		if old := a.search.present.Objects.PriorityLevel(l.Name); old != nil {
 			former.PriorityLevels = append(former.PriorityLevels, old)
 		}
 	}
@@ -107,11 +107,11 @@ func (a *Answer) objectsText(o config.Objects) (string, error) {
 	if len(o.FlowSchemas)+len(o.PriorityLevels) == 0 {
 		return "", nil
 	}
-	list := o.Manifest(a.problem.rules).(map[string]any)
+	list := o.Manifest(a.search.problem.rules).(map[string]any)
 	for _, item := range list["items"].([]any) {
 		metadata := item.(map[string]any)["metadata"].(map[string]any)
 		name, _ := metadata["name"].(string)
-		if item.(map[string]any)["kind"] == "PriorityLevelConfiguration" && a.problem.builtIn.PriorityLevel(name) != nil {
+		if item.(map[string]any)["kind"] == "PriorityLevelConfiguration" && a.search.problem.builtIn.PriorityLevel(name) != nil {
 			metadata["annotations"] = map[string]any{config.AutoupdateAnnotation: "false"}
 		}
 	}
