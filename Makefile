@@ -124,6 +124,13 @@ fuzz: ## run every fuzz target for FUZZTIME (5000x)
 # N is how many scenarios are run. With SEED=0, the first seed is random, and printed.
 N := 1000
 
+# Each problem has an answer that follows from a formula. With ten base seeds, this takes up to an hour.
+BASESEEDS := 10
+
+.PHONY: tune-problems
+tune-problems: ## let apfsim tune solve all problems whose answers are known, with BASESEEDS (10) base seeds
+	go test ./experiment/tune -count=1 -timeout 24h -v -run '^TestProblems$$' -args -baseseeds $(BASESEEDS)
+
 .PHONY: random
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment"
+	"apfsim/experiment/incident"
+	"apfsim/experiment/tune"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/render"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
+)
+
+// tuneFormats are the formats of an answer.
+var tuneFormats = []string{"text", "json", "markdown"}
+
+type tuneFlags struct {
+	goals, protect []string
+	allow, forbid  []string
+	budget         int
+	probability    float64
+	confidence     string
+	seed           uint64
+	format, out    string
+	quiet          bool
+}
+
+func newTune() *cobra.Command {
+	var flags tuneFlags
+	cmd := &cobra.Command{
+		Use:   "tune SCENARIO",
+		Short: "Find the smallest change of the configuration with which goals hold",
+		Long: `Find the smallest change of the flow-control configuration with which the goals of a scenario hold.
+SCENARIO is a file, a library name, or a folder that 'apfsim import' or 'apfsim diagnose' has written.
+
+The candidates and their costs are known before anything is run. The command runs the present
+configuration, walks up the costs with the same seeds for all candidates, and confirms the first
+one that suffices with fresh seeds. It applies nothing.
+
+With -o, DIR gets change.yaml for kubectl apply, change.diff and tune.json. The exit status is 0 if
+a change was found or none is needed, and 99 if none of the candidates suffices.`,
+		Example: `  apfsim tune elephants-and-mice
+  apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change`,
+		Args:              exactlyOne("a scenario: a file, a folder of an import, or a name that 'apfsim scenarios list' prints"),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runTune(cmd, args[0], &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&flags.goals, "goal", nil, "`'METRIC: EXPRESSION'` that must hold, as a threshold of a scenario; instead of the scenario's own goals; may be repeated")
+	f.StringSliceVar(&flags.allow, "allow", nil, "`KIND,...` of changes that are also allowed: server")
+	f.StringSliceVar(&flags.forbid, "forbid", nil, "`KIND,...` of changes that are not allowed: "+strings.Join(tune.Usual, ", "))
+	f.StringArrayVar(&flags.protect, "protect", nil, "`METRIC` that must not get worse, such as 'wait{workload:mice}'; may be repeated")
+	f.IntVar(&flags.budget, "budget", 2000, "greatest `NUMBER` of runs of candidates")
+	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a run must hold")
+	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
+	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
+	f.StringVarP(&flags.out, "out", "o", "", "write change.yaml, change.diff and tune.json to `DIR`")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
+	return cmd
+}
+
+// kinds returns the kinds of changes that the flags allow.
+func (f *tuneFlags) kinds() ([]string, error) {
+	for _, kind := range f.allow {
+		if err := oneOf("allow", kind, tune.Kinds); err != nil {
+			return nil, err
+		}
+		if kind == "clients" {
+			return nil, errors.New("--allow clients: changes of clients are not searched; change the workload of the scenario and run it")
+		}
+	}
+	for _, kind := range f.forbid {
+		if err := oneOf("forbid", kind, tune.Kinds); err != nil {
+			return nil, err
+		}
+	}
+	var kinds []string
+	for _, kind := range tune.Kinds {
+		if (slices.Contains(tune.Usual, kind) || slices.Contains(f.allow, kind)) && !slices.Contains(f.forbid, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, errors.New("--forbid: forbids all kinds of changes; want one that is allowed")
+	}
+	return kinds, nil
+}
+
+// options checks the flags and reads the scenario.
+func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err error) {
+	if err := oneOf("format", f.format, tuneFormats); err != nil {
+		return o, err
+	}
+	if err := outIsFormat(cmd, f.out); err != nil {
+		return o, err
+	}
+	if o.Kinds, err = f.kinds(); err != nil {
+		return o, err
+	}
+	number, percent := strings.CutSuffix(f.confidence, "%")
+	o.Confidence, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		o.Confidence /= 100
+	}
+	if err != nil || !(o.Confidence >= 0.5 && o.Confidence <= 0.9999) {
+		return o, fmt.Errorf("--confidence: %q: want a level from 50%% to 99.99%%, such as 95%%", f.confidence)
+	}
+	if !(f.probability >= 0.5 && f.probability <= 0.999) {
+		return o, fmt.Errorf("--probability: %v: want a probability from 0.5 to 0.999, such as 0.9", f.probability)
+	}
+	if f.budget < 1 {
+		return o, fmt.Errorf("--budget: %d: want 1 run or more", f.budget)
+	}
+	o.Probability, o.Budget, o.Protect = f.probability, f.budget, f.protect
+	if info, statErr := os.Stat(filepath.Join(arg, incident.ScenarioFile)); statErr == nil && info.Mode().IsRegular() {
+		arg = filepath.Join(arg, incident.ScenarioFile) // the folder of an import
+	}
+	if o.Scenario, err = experiment.LoadOne(arg, loader.Options{}); err != nil {
+		return o, err
+	}
+	if len(f.goals) > 0 {
+		text, err := tune.ThresholdsText(f.goals)
+		if err != nil {
+			return o, fmt.Errorf("--goal: %w", err)
+		}
+		with, err := experiment.LoadOne(arg, loader.Options{Set: assign.New("--goal", []string{"spec.thresholds=" + text})})
+		if err != nil {
+			return o, err
+		}
+		o.Goals = with.Spec.Thresholds
+	}
+	for _, text := range f.protect {
+		n, err := tune.ProtectedName(text)
+		if err != nil {
+			return o, fmt.Errorf("--protect: %w", err)
+		}
+		if err := result.CheckName(n.String(), o.Scenario); err != nil {
+			return o, fmt.Errorf("--protect: %w", err)
+		}
+	}
+	if cmd.Flags().Changed("seed") {
+		o.Scenario.Spec.Seed = f.seed
+	}
+	return o, nil
+}
+
+func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
+	options, err := flags.options(cmd, arg)
+	if err != nil {
+		return invalid(err)
+	}
+	warn(cmd.ErrOrStderr(), options.Scenario)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var p paths
+	p.readScenarios(options.Scenario)
+	p.folder("--out: ", flags.out, tune.Files...)
+	var files atomicfile.Set
+	defer files.Discard()
+	if err := p.prepare(cmd, &files); err != nil {
+		return err
+	}
+	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
+	defer steps.clear()
+	options.Progress = steps.next("candidates")
+	answer, err := tune.Run(ctx, options)
+	steps.clear()
+	var infeasible *tune.Infeasible
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; nothing was written")
+	case errors.As(err, &infeasible):
+		return invalid(fmt.Errorf("%s: %w", arg, err))
+	case err != nil:
+		return err
+	}
+	if flags.out != "" {
+		if err := answer.Write(&files, flags.out); err != nil {
+			return err
+		}
+		if err := files.Commit(); err != nil {
+			return err
+		}
+	}
+	if err := render.Write(cmd.OutOrStdout(), answer.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
+		return err
+	}
+	if answer.Needed && answer.Selected == nil {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package tune
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"apfsim/document/yaml"
+	"apfsim/experiment"
+	"apfsim/reports/compare"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// Answer is the answer to the question which change suffices: tune.json contains it.
+type Answer struct {
+	SchemaVersion string   `json:"schemaVersion"`
+	Needed        bool     `json:"needed"` // whether the goals do not hold without a change
+	Goals         []string `json:"goals"`
+	Candidates    int      `json:"candidates"`
+	Runs          int      `json:"runs"` // of all configurations together
+	Confidence    float64  `json:"confidence"`
+	Probability   float64  `json:"probability"` // with which a run holds, if the answer is right
+	Procedure     string   `json:"procedure"`
+
+	Present     Holds      `json:"present"`   // of the present configuration
+	Selected    *Candidate `json:"selected"`  // nil if no change is needed, or if none of the candidates suffices
+	Confirmed   *Holds     `json:"confirmed"` // of Selected, in fresh runs
+	Closest     *Closest   `json:"closest,omitempty"`
+	OutOfBudget bool       `json:"outOfBudget,omitempty"` // the runs were used up before all candidates were tried
+
+	Before []Figure    `json:"before"` // in runs with the seeds of the confirmation
+	After  []Figure    `json:"after"`
+	Better []Effect    `json:"better"`
+	Worse  []Effect    `json:"worse"`
+	Seats  []SeatsMove `json:"seats,omitempty"` // levels whose nominal limit changes
+
+	Eliminated []Eliminated    `json:"eliminated"`
+	Verdict    *result.Overall `json:"verdict"` // on a run of the present configuration
+
+	search *search
+}
+
+// Holds is in how many of some runs all goals held.
+type Holds struct {
+	Passes int `json:"passes"`
+	Runs   int `json:"runs"`
+}
+
+// Closest is the candidate whose goals held in most runs, if none suffices.
+type Closest struct {
+	*Candidate
+	Holds
+	Fails  string   `json:"fails"`  // the goal that failed most often
+	Excess *float64 `json:"excess"` // the greatest value/limit − 1 of a goal that failed; null if it is not known
+}
+
+// Figure is a statistic over several runs.
+type Figure struct {
+	Statistic string  `json:"statistic"`
+	Unit      string  `json:"unit"`
+	Mean      float64 `json:"mean"`
+	Half      float64 `json:"half"` // of the 95 % interval; 0 without one
+}
+
+// Effect is a significant change of a statistic.
+type Effect struct {
+	Statistic string  `json:"statistic"`
+	Unit      string  `json:"unit"`
+	Before    float64 `json:"before"`
+	After     float64 `json:"after"`
+}
+
+// SeatsMove is the nominal limit of a level before and after, in seats of one server; 0 of a level that does not exist.
+type SeatsMove struct {
+	Level  string `json:"level"`
+	Before int    `json:"before"`
+	After  int    `json:"after"`
+}
+
+// Eliminated is a candidate, or several of one family, and why it is not the answer.
+type Eliminated struct {
+	ID      string `json:"id"`
+	Class   Class  `json:"class"`
+	Cost    Cost   `json:"cost"` // of the cheapest of several
+	After   int    `json:"after"`
+	Passes  int    `json:"passes"`
+	Because string `json:"because"`
+}
+
+// ThresholdsText returns the thresholds that texts such as "wait{workload:mice}: p99 < 1s" mean, as YAML for the field of
+// a scenario.
+func ThresholdsText(texts []string) (string, error) {
+	var keys []string
+	all := map[string][]string{}
+	for _, text := range texts {
+		key, expression, ok := cutLast(text, ": ")
+		if !ok {
+			return "", fmt.Errorf("%q: want METRIC: EXPRESSION, such as 'rejected{workload:mice}: rate == 0'", text)
+		}
+		key = strings.TrimSpace(key)
+		if all[key] == nil {
+			keys = append(keys, key)
+		}
+		all[key] = append(all[key], strings.TrimSpace(expression))
+	}
+	var parts []string
+	for _, key := range keys {
+		name, _ := json.Marshal(key)
+		expressions, _ := json.Marshal(all[key])
+		parts = append(parts, string(name)+": "+string(expressions))
+	}
+	return "{" + strings.Join(parts, ", ") + "}", nil
+}
+
+func cutLast(text, separator string) (before, after string, ok bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}
+
+// parseThresholds parses the thresholds of a text that the program has made.
+func parseThresholds(text string) (all metric.Thresholds, err error) {
+	if wrong := yaml.Decode("thresholds", []byte(text), &all); len(wrong) > 0 {
+		return nil, wrong
+	}
+	return all, nil
+}
+
+// compare runs the present configuration with the seeds of a confirmation, and compares both.
+func (a *Answer) compare(c *confirmation) error {
+	runs := experiment.BeginTrials(a.search.ctx, a.search.present, c.first, len(c.all), false, 0)
+	defer runs.Stop()
+	sides := [2]*compare.Replicator{compare.NewReplicator("present", 0, nil), compare.NewReplicator("changed", 0, nil)}
+	for _, changed := range c.all {
+		run, err := runs.Next()
+		if err != nil {
+			return err
+		}
+		a.search.runs++
+		if changed.Replication == nil {
+			continue // it was ended early
+		}
+		sides[0].Add(run.Replication)
+		sides[1].Add(changed.Replication)
+	}
+	before, after := sides[0].Replications(), sides[1].Replications()
+	a.Before, a.After = a.figures(before), a.figures(after)
+	found := compare.Compare("present", before, "changed", after)
+	for i := range found.Changes {
+		ch := &found.Changes[i]
+		if ch.Outcome != compare.Changed || !ofWorkload(&ch.ID) {
+			continue
+		}
+		effect := Effect{ch.Name, ch.Unit, ch.Base, ch.Head}
+		switch {
+		case loses(&ch.ID, ch.Base, ch.Head):
+			a.Worse = append(a.Worse, effect)
+		case loses(&ch.ID, ch.Head, ch.Base):
+			a.Better = append(a.Better, effect)
+		}
+	}
+	now := divide(a.search.problem, a.Selected.scenarioOf(a.search.present))
+	for i := range a.search.problem.seats.Levels {
+		l := &a.search.problem.seats.Levels[i]
+		if changed := seatsOf(now, l.Name); changed != nil && changed.Nominal != l.Nominal {
+			a.Seats = append(a.Seats, SeatsMove{l.Name, l.Nominal, changed.Nominal})
+		}
+	}
+	for i := range now.Levels {
+		if l := &now.Levels[i]; seatsOf(a.search.problem.seats, l.Name) == nil {
+			a.Seats = append(a.Seats, SeatsMove{Level: l.Name, After: l.Nominal})
+		}
+	}
+	return nil
+}
+
+// ofWorkload says whether a statistic is one that says who gains and who loses.
+func ofWorkload(n *metric.Name) bool {
+	percent, is := n.Percent()
+	return len(n.Tags) == 1 && n.Tags[0].Name == metric.TagWorkload && (n.Metric == "rejected" && n.Stat == "rate" || n.Metric == "wait" && is && percent == 99)
+}
+
+// figures returns the statistics of the goals and those that say who gains and who loses.
+func (a *Answer) figures(r *compare.Replications) []Figure {
+	var of []string
+	for i := range a.search.present.Spec.Thresholds {
+		name := a.search.present.Spec.Thresholds[i].Name()
+		addName(&of, name.String())
+	}
+	for i := range r.Statistics {
+		if ofWorkload(&r.Statistics[i].ID) {
+			addName(&of, r.Statistics[i].Name)
+		}
+	}
+	byName, all := r.ByName(), []Figure{}
+	for _, name := range of {
+		e := byName[name]
+		if e == nil {
+			continue // percentiles that summaries do not have
+		}
+		f := Figure{Statistic: name, Unit: e.Unit}
+		var low, high float64
+		f.Mean, low, high = e.Printed()
+		f.Half = max(high-f.Mean, f.Mean-low)
+		all = append(all, f)
+	}
+	return all
+}
+
+// findClosest finds the candidate whose goals held in most runs, and of several the one with the smallest excess.
+func (a *Answer) findClosest() {
+	var best *Candidate
+	better := func(t, than *trials) bool {
+		if x, y := t.Passes*than.Runs, than.Passes*t.Runs; x != y {
+			return x > y
+		}
+		return t.measured && (!than.measured || t.excess < than.excess)
+	}
+	for _, c := range a.search.all {
+		if t := a.search.results[c]; t != nil && t.Runs > 0 && (best == nil || better(t, a.search.results[best])) {
+			best = c
+		}
+	}
+	if best == nil {
+		return
+	}
+	t := a.search.results[best]
+	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: a.search.worstGoal(t)}
+	if t.measured {
+		a.Closest.Excess = &t.excess
+	}
+}
+
+// eliminated lists why the candidates are not the answer: those that were run, and the others of each family together.
+func (a *Answer) eliminated() {
+	type group struct {
+		family  *family
+		because string
+	}
+	together := map[group]int{} // index in Eliminated
+	for _, c := range a.search.all {
+		t := a.search.of(c)
+		if c == a.Selected {
+			continue
+		}
+		e := Eliminated{ID: c.ID, Class: c.Class, Cost: c.Cost, After: t.Runs, Passes: t.Passes, Because: t.Because}
+		if e.Because == "" && a.Selected != nil {
+			e.Because = "costs more than the selected change"
+		} else if e.Because == "" {
+			e.Because = "the budget was used up"
+		}
+		if t.Runs > 0 || len(c.family.all) == 1 {
+			a.Eliminated = append(a.Eliminated, e)
+			continue
+		}
+		g := group{c.family, e.Because}
+		if at, ok := together[g]; ok {
+			first, _, _ := strings.Cut(a.Eliminated[at].ID, " to ")
+			a.Eliminated[at].ID = first + " to " + valueOfID(c)
+			continue
+		}
+		together[g] = len(a.Eliminated)
+		a.Eliminated = append(a.Eliminated, e)
+	}
+	slices.SortStableFunc(a.Eliminated, func(x, y Eliminated) int { return x.Cost.Compare(y.Cost) })
+}
+
+// valueOfID returns the value at the end of the ID of a candidate in a family of several.
+func valueOfID(c *Candidate) string { return c.ID[strings.LastIndex(c.ID, " ")+1:] }
+
+// noProgress shows no progress of runs.
+type noProgress struct{}
+
+func (noProgress) Begin(time.Duration) experiment.RunProgress { return noProgress{} }
+func (noProgress) Update(int64, uint64)                       {}
+func (noProgress) Finish()                                    {}

@@ -1,0 +1,215 @@
+package tune
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"apfsim/core/config"
+	"apfsim/document"
+	"apfsim/reports/advice"
+	"apfsim/reports/result"
+	"apfsim/sim/scenario"
+)
+
+// Class says how much a change interferes. Classes are compared as text: a change of a lower class is tried first.
+type Class string
+
+// The classes.
+const (
+	SameLevel    Class = "1a" // a FlowSchema with another distinguisher, at the same level
+	OtherLevel   Class = "1b" // a FlowSchema to another level that exists
+	Lending      Class = "2a" // what levels lend and borrow
+	QueueLength  Class = "2b"
+	Shares       Class = "2c"
+	Queues       Class = "2d" // handSize, then queues
+	NewLevel     Class = "3"  // a level and a FlowSchema
+	Suggested    Class = "4"  // the fields of 2a to 2d of an object that servers maintain
+	ServerLimits Class = "5"  // what a restart of the servers changes
+)
+
+// Kinds are the kinds of changes that can be allowed and forbidden, in the order of their classes.
+var Kinds = []string{"flowschemas", "lending", "queues", "levels", "suggested", "server", "clients"}
+
+// Usual are the kinds that are allowed by default. The others need a restart, or another team.
+var Usual = []string{"flowschemas", "lending", "queues", "levels", "suggested"}
+
+// kindOf is the kind of a class.
+var kindOf = map[Class]string{
+	SameLevel: "flowschemas", OtherLevel: "flowschemas", Lending: "lending", QueueLength: "queues", Queues: "queues",
+	Shares: "levels", NewLevel: "levels", Suggested: "suggested", ServerLimits: "server",
+}
+
+// Cost is what a change costs those who make it and others. It is known before anything is run.
+type Cost struct {
+	Class   Class
+	Objects int // that are changed or added
+	Moved   int // clients whose requests go to another level
+	Seats   int // that all other levels lose together, at each server
+	Steps   int // how far the value is from the present one, on the grid of its field
+}
+
+// MarshalJSON writes the numbers in the order in which costs are compared. The first is the number of the class.
+func (c Cost) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]int{int(c.Class[0] - '0'), c.Objects, c.Moved, c.Seats, c.Steps})
+}
+
+// Compare orders costs: the lower one is first.
+func (c Cost) Compare(other Cost) int {
+	return cmp.Or(cmp.Compare(c.Class, other.Class), cmp.Compare(c.Objects, other.Objects), cmp.Compare(c.Moved, other.Moved),
+		cmp.Compare(c.Seats, other.Seats), cmp.Compare(c.Steps, other.Steps))
+}
+
+// Change is a field of an object that a candidate sets, or a flag of the servers.
+type Change struct {
+	Kind string `json:"kind"` // FlowSchema, PriorityLevelConfiguration or kube-apiserver
+	Name string `json:"name"` // of the object; "" of a server
+	Path string `json:"path"`
+	From any    `json:"from"` // nil of a new object or field
+	To   any    `json:"to"`
+}
+
+// Candidate is a change of the configuration that may help.
+type Candidate struct {
+	ID       string          `json:"id"`
+	Remedy   result.RemedyID `json:"remedy"`
+	Sentence string          `json:"sentence"`
+	Class    Class           `json:"class"`
+	Cost     Cost            `json:"cost"`
+	Changes  []Change        `json:"changes"`
+
+	objects  config.Objects // that are changed or added
+	requests int            // max-requests-inflight; 0: as it is
+	moves    string         // what is moved, "" of a candidate that moves nothing
+	kind     string         // the kind of the change, whoever maintains the object
+	family   *family
+	step     int // index in the family
+}
+
+// family is candidates that differ in one value, in its order away from the present one.
+type family struct {
+	name     string // of all, for what is said of those that were not run
+	all      []*Candidate
+	monotone bool // if a value does not suffice, no value nearer to the present one does
+	searched bool
+}
+
+// scenarioOf returns the scenario with a candidate.
+func (c *Candidate) scenarioOf(sc *scenario.Scenario) *scenario.Scenario {
+	own := *sc
+	own.Objects = config.Merge(sc.Objects, c.objects)
+	if c.requests > 0 {
+		own.Spec.Servers.MaxRequestsInflight = c.requests
+	}
+	return &own
+}
+
+// describe sets the changes and the cost of a candidate from its objects.
+func (p *problem) describe(c *Candidate) {
+	c.Changes = []Change{}
+	for _, s := range c.objects.FlowSchemas {
+		var before any
+		if old := p.Objects.FlowSchema(s.Name); old != nil {
+			before = old.Spec
+		}
+		c.Changes = appendChanges(c.Changes, "FlowSchema", s.Name, before, s.Spec)
+	}
+	for _, l := range c.objects.PriorityLevels {
+		var before any
+		if old := p.Objects.PriorityLevel(l.Name); old != nil {
+			before = old.Spec
+		}
+		c.Changes = appendChanges(c.Changes, "PriorityLevelConfiguration", l.Name, before, l.Spec)
+	}
+	c.Cost.Objects = len(c.objects.FlowSchemas) + len(c.objects.PriorityLevels)
+	if c.requests > 0 {
+		c.Cost.Objects++
+		c.Changes = append(c.Changes, Change{Kind: "kube-apiserver", Path: "max-requests-inflight", From: p.Spec.Servers.MaxRequestsInflight, To: c.requests})
+	}
+	own := c.scenarioOf(p.Scenario)
+	after := divide(p, own)
+	changed := map[string]bool{}
+	for _, l := range c.objects.PriorityLevels {
+		changed[l.Name] = true
+	}
+	for i := range p.seats.Levels {
+		before := &p.seats.Levels[i]
+		if now := seatsOf(after, before.Name); now != nil && !changed[before.Name] {
+			c.Cost.Seats += max(0, before.Nominal-now.Nominal)
+		}
+	}
+	c.Class = c.Cost.Class
+}
+
+// divide returns the limits of the levels at a server of a scenario.
+func divide(p *problem, sc *scenario.Scenario) *advice.SeatDivision {
+	s := &sc.Spec.Servers
+	return advice.DivideSeats(p.rules, sc.Objects, s.MaxRequestsInflight+s.MaxMutatingRequestsInflight)
+}
+
+func seatsOf(d *advice.SeatDivision, level string) *advice.LevelSeats {
+	at := slices.IndexFunc(d.Levels, func(l advice.LevelSeats) bool { return l.Name == level })
+	if at < 0 {
+		return nil
+	}
+	return &d.Levels[at]
+}
+
+// appendChanges appends the fields in which two specs of an object differ. before is nil if the object is new.
+func appendChanges(all []Change, kind, name string, before, after any) []Change {
+	if before == nil {
+		return appendFields(all, kind, name, "spec", treeOf(after))
+	}
+	for _, d := range config.Differences(before, after) {
+		all = append(all, Change{kind, name, d.Path, valueOf(d.Before), valueOf(d.After)})
+	}
+	return all
+}
+
+// appendFields appends the fields of a new object, with lists as a whole.
+func appendFields(all []Change, kind, name, path string, value any) []Change {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return append(all, Change{kind, name, path, nil, value})
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		all = appendFields(all, kind, name, document.Join(path, key), fields[key])
+	}
+	return all
+}
+
+// valueOf returns the value of a JSON text, nil of none.
+func valueOf(text string) any {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// treeOf returns the maps, lists and values that the JSON of a spec decodes to.
+func treeOf(spec any) (tree any) {
+	text, err := json.Marshal(spec)
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
+	if err != nil {
+		panic("tune: a spec that cannot be JSON: " + err.Error())
+	}
+	return tree
+}
+
+// nameOf makes the name of an object of a workload's name.
+func nameOf(workload string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, workload)
+	return strings.Trim(name, "-")
+}

@@ -1,0 +1,102 @@
+// Package tune finds the smallest change of the flow-control configuration with which the goals of a scenario hold. It
+// lists all candidates with their costs before any result is known, walks up the costs with the same seeds for all of
+// them, and confirms what it finds with fresh seeds.
+package tune
+
+import "math"
+
+// Decision is what a sequential test says after some runs.
+type Decision int8
+
+// The decisions.
+const (
+	Undecided Decision = iota
+	Accepted
+	Rejected
+)
+
+// SPRT is the sequential probability ratio test of whether a run passes with a probability of P1 or more, or of P0 or
+// less (A. Wald, "Sequential Tests of Statistical Hypotheses", 1945). It assumes independent runs and nothing else. It
+// accepts with a probability of about Alpha at most if runs pass with P0, and rejects with about Beta at most if they
+// pass with P1. In between, either answer is right.
+//
+// Each run adds ln(P1/P0) if it passes and ln((1−P1)/(1−P0)) if it fails. The sum decides at
+//
+//	accept ≥ ln((1−Beta)/Alpha)        reject ≤ ln(Beta/(1−Alpha))
+type SPRT struct {
+	P0, P1, Alpha, Beta float64
+	Runs, Passes        int
+}
+
+// Bounds returns the sums at which the test accepts and rejects.
+func (s *SPRT) Bounds() (accept, reject float64) {
+	return math.Log((1 - s.Beta) / s.Alpha), math.Log(s.Beta / (1 - s.Alpha))
+}
+
+// Steps returns what a run adds to the sum.
+func (s *SPRT) Steps() (pass, fail float64) {
+	return math.Log(s.P1 / s.P0), math.Log((1 - s.P1) / (1 - s.P0))
+}
+
+// Add adds the next run and returns the decision.
+func (s *SPRT) Add(passed bool) Decision {
+	s.Runs++
+	if passed {
+		s.Passes++
+	}
+	pass, fail := s.Steps()
+	sum := pass*float64(s.Passes) + fail*float64(s.Runs-s.Passes)
+	switch accept, reject := s.Bounds(); {
+	case sum >= accept:
+		return Accepted
+	case sum <= reject:
+		return Rejected
+	}
+	return Undecided
+}
+
+// ConfirmationRuns returns the least number of runs of which so many may fail, so that a change whose runs pass with a
+// probability below p is confirmed with a probability of alpha at most: the least n with
+//
+//	P(at most failures of n fail | each fails with 1−p) ≤ alpha
+//
+// (C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits", 1934). Without failures, that is
+// ln(alpha)/ln(p), rounded up.
+func ConfirmationRuns(p, alpha float64, failures int) int {
+	for n := failures + 1; ; n++ {
+		if binomialBelow(n, failures, 1-p) <= alpha {
+			return n
+		}
+	}
+}
+
+// binomialBelow returns the probability of at most most of n, each with probability q.
+func binomialBelow(n, most int, q float64) float64 {
+	sum := 0.0
+	lgN, _ := math.Lgamma(float64(n + 1))
+	for i := 0; i <= most; i++ {
+		lgI, _ := math.Lgamma(float64(i + 1))
+		lgRest, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(lgN - lgI - lgRest + float64(i)*math.Log(q) + float64(n-i)*math.Log1p(-q))
+	}
+	return sum
+}
+
+// Attempt is one of the confirmations of a search. A change that does not hold is confirmed by any of them with a
+// probability of at most alpha/2 + alpha/4 + … = alpha.
+type Attempt struct {
+	Number   int // from 1
+	Runs     int
+	Failures int // how many of the runs may fail; fixed before the runs are made
+}
+
+// AttemptOf returns the attempt with a number, from 1. Each change has two of them: one without failures, which is the
+// shorter one, and after that one with a failure, because a change whose runs pass with a probability of 0.99 often has
+// one.
+func AttemptOf(number int, p, alpha float64) Attempt {
+	failures := (number - 1) % attemptsEach
+	return Attempt{Number: number, Runs: ConfirmationRuns(p, alpha/math.Exp2(float64(number)), failures), Failures: failures}
+}
+
+// attemptsEach is how many attempts a change has.
+const attemptsEach = 2
