@@ -85,12 +85,12 @@ func near(got *float64, want, tolerance float64) bool {
 }
 
 // The differences 1, 1, 1, 1 and 2 have mean 1.2 and standard deviation √0.2; with 2.7764 for
-// 4 degrees of freedom that makes 0.5553, 0.4627 of the mean, and t is 6. The interval is from 1.2 − 1.2·0.5553 to
-// 1.2·e^(1.3·0.4627).
+// 4 degrees of freedom that makes 0.5553, and t is 6. Five runs make it 1.15 times as wide, 0.6386, which is 0.5322 of the mean. The interval is from 1.2 − 1.2·0.6386 to
+// 1.2·e^(1.3·0.5322).
 func TestPairedDifference(t *testing.T) {
 	c := compare.Compare("b", sampleOf(1, 10, 20, 30, 40, 50), "h", sampleOf(1, 11, 21, 31, 41, 52))
 	ch := changeOf(t, c, "retries{workload:a}.rate")
-	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.5337, 1e-4) || !near(ch.High, 2.190, 1e-3) ||
+	if !c.Paired || math.Abs(ch.Difference-1.2) > 1e-12 || !near(ch.Low, 0.4337, 1e-4) || !near(ch.High, 2.397, 1e-3) ||
 		!near(ch.P, 0.0039, 1e-4) || !near(ch.Relative, 0.04, 1e-12) || ch.Outcome != compare.Changed || ch.Judgement != compare.Regression {
 		t.Errorf("%+v", ch)
 	}
@@ -464,7 +464,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := func(format string, all bool) string { return written(t, c, format, all) }
-	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±2.7 %  worse", "35", "36.3",
+	for _, want := range []string{"1 of 2 statistics changed", "retries{workload:a}.rate", "+3.8 ±3.1 %  worse", "35", "36.3",
 		"~ exactly equal: 1", "Limits: 1 of 1 exceeded", "✗  retries{workload:a}.rate > +1%", "Same seeds: paired by run"} {
 		if text := written("text", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -475,7 +475,7 @@ func TestFormatsOfAComparison(t *testing.T) {
 			t.Errorf("all are listed, and none is left to be counted:\n%s", text)
 		}
 	}
-	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 ±2.7 % | worse |", "`after \\| then`", "| ``` be``fore ``` |", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
+	for _, want := range []string{"| `retries{workload:a}.rate` | 35 | 36.3 | +3.8 ±3.1 % | worse |", "`after \\| then`", "| ``` be``fore ``` |", "| ✗ | `retries{workload:a}.rate > +1%` |"} {
 		if text := written("markdown", false); !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -514,7 +514,7 @@ func TestChangeFromNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := written(t, c, "text", false)
-	for _, want := range []string{"  0  2.17  +2.17 ±0.64  worse\n", "  +2.17 ±0.64; the base is 0, so the limit is 0\n"} {
+	for _, want := range []string{"  0  2.17  +2.17 ±0.73  worse\n", "  +2.17 ±0.73; the base is 0, so the limit is 0\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

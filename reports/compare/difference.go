@@ -71,6 +71,9 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 // differenceOfMeans is how much wider intervals of differences of means are than those of Zou and Donner.
 const differenceOfMeans = 1.1
 
+// fewDifferences, divided by the number of runs, is how much wider the interval of the mean of differences is than Student's t.
+const fewDifferences = 0.75
+
 // differences returns y − x; a single x or y stands for all.
 func differences(x, y RunValues) RunValues {
 	all := make(RunValues, max(len(x), len(y)))
@@ -90,22 +93,23 @@ func intervalOfDifferences(all RunValues, size, least, most float64) (low, high 
 	if Negligible(to-from, size) {
 		return all[0], all[0]
 	}
-	half := StudentT(n-1) * sd / math.Sqrt(n)
+	student := StudentT(n-1) * sd / math.Sqrt(n)
+	half := student * (1 + fewDifferences/n)
 	switch {
 	case from > 0:
-		return nearEnd(mean, half), mean * math.Exp(skewed*half/mean)
+		return nearEnd(mean, half, student), mean * math.Exp(skewed*half/mean)
 	case to < 0:
-		return mean * math.Exp(-skewed*half/mean), -nearEnd(-mean, half)
+		return mean * math.Exp(-skewed*half/mean), -nearEnd(-mean, half, student)
 	}
 	return min(mean-half, least), max(mean+half, most)
 }
 
-// nearEnd returns the end near 0 of the interval of a difference above 0: 1.2 times as far away as that of Student's t, for means
-// near a limit, but not beyond 0 unless that one is, which would contradict the test.
-func nearEnd(mean, half float64) float64 {
+// nearEnd returns the end near 0 of the interval of a difference above 0: farther away than half, for means near a limit, but not
+// beyond 0 unless that of Student's t is, which would contradict the test.
+func nearEnd(mean, half, student float64) float64 {
 	const wider = 1.2
-	if half < mean {
-		return max(mean-wider*half, (mean-half)/2)
+	if student < mean {
+		return max(mean-wider*half, (mean-student)/2)
 	}
 	return mean - wider*half
 }
