@@ -78,21 +78,24 @@ type completed struct {
 	warnings document.Errors  // of the traces that were replayed
 }
 
+// nameRun adds to the error of a run which one it was. Errors of a file have their own places.
+func nameRun(err *error, sc *scenario.Scenario) {
+	var wrong document.Errors
+	var defect *Panic
+	switch {
+	case *err == nil, errors.As(*err, &wrong):
+	case errors.As(*err, &defect):
+		defect.Run, defect.Seed = sc.Metadata.Name, sc.Spec.Seed
+	default:
+		*err = fmt.Errorf("%s: %w", sc.Metadata.Name, *err)
+	}
+}
+
 // simulate runs one scenario: it drives clients and servers until the duration has elapsed. It writes either
 // all files of the run or, if anything fails, none. The error names the run, except the errors of a trace, which
 // are document.Errors and have their positions.
 func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ completed, err error) {
-	defer func() {
-		var wrong document.Errors
-		var defect *Panic
-		if errors.As(err, &defect) {
-			defect.Run, defect.Seed = sc.Metadata.Name, sc.Spec.Seed
-			return
-		}
-		if err != nil && !errors.As(err, &wrong) {
-			err = fmt.Errorf("%s: %w", sc.Metadata.Name, err)
-		}
-	}()
+	defer nameRun(&err, sc)
 	defer Recover(&err) // before the files of the run are discarded
 	boundHeap(sc)
 	run := sim.New(sc)

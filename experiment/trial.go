@@ -3,10 +3,8 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 
-	"apfsim/document"
 	"apfsim/reports/collect"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -73,12 +71,7 @@ func (t *Trials) Stop() { t.runs.stop() }
 
 // try makes one run.
 func try(ctx context.Context, sc *scenario.Scenario, early bool, most uint64) (t *Trial, err error) {
-	defer func() {
-		var wrong document.Errors
-		if err != nil && !errors.As(err, &wrong) {
-			err = fmt.Errorf("%s, seed %d: %w", sc.Metadata.Name, sc.Spec.Seed, err)
-		}
-	}()
+	defer nameRun(&err, sc)
 	defer Recover(&err)
 	run := sim.New(sc)
 	measurement := collect.Measure(run, result.Interval(int64(sc.Spec.Duration)))

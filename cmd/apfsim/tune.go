@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/experiment"
-	"apfsim/experiment/incident"
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
@@ -41,7 +38,8 @@ func newTune() *cobra.Command {
 		Use:   "tune SCENARIO",
 		Short: "Find the smallest change of the configuration with which goals hold",
 		Long: `Find the smallest change of the flow-control configuration with which the goals of a scenario hold.
-SCENARIO is a file, a library name, or a folder that 'apfsim import' or 'apfsim diagnose' has written.
+SCENARIO is a file or a library name. A replay of a log cannot be searched, because it is the same with
+every seed; the scenario that 'apfsim import --fit' makes of the log can.
 
 The candidates and their costs are known before anything is run. The command runs the present
 configuration, walks up the costs with the same seeds for all candidates, and confirms the first
@@ -51,7 +49,7 @@ With -o, DIR gets change.yaml for kubectl apply, change.diff and tune.json. The 
 a change was found or none is needed, and 99 if none of the candidates suffices.`,
 		Example: `  apfsim tune elephants-and-mice
   apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change`,
-		Args:              exactlyOne("a scenario: a file, a folder of an import, or a name that 'apfsim scenarios list' prints"),
+		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTune(cmd, args[0], &flags)
@@ -125,9 +123,6 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 		return o, fmt.Errorf("--budget: %d: want 1 run or more", f.budget)
 	}
 	o.Probability, o.Budget, o.Protect = f.probability, f.budget, f.protect
-	if info, statErr := os.Stat(filepath.Join(arg, incident.ScenarioFile)); statErr == nil && info.Mode().IsRegular() {
-		arg = filepath.Join(arg, incident.ScenarioFile) // the folder of an import
-	}
 	if o.Scenario, err = experiment.LoadOne(arg, loader.Options{}); err != nil {
 		return o, err
 	}

@@ -10,6 +10,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
+	"apfsim/reports/format"
 )
 
 // index is what a scenario replaces by the index of a client.
@@ -375,23 +376,7 @@ func withoutPrefix(user string) string {
 
 // slug returns a text as a name that needs no quotes in a path.
 func slug(text string) string {
-	var b strings.Builder
-	dash := false
-	for _, c := range strings.ToLower(strings.ReplaceAll(text, index, "")) {
-		if c < 0x80 && (digit(byte(c)) || 'a' <= c && c <= 'z') {
-			if dash && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			b.WriteRune(c)
-			dash = false
-		} else {
-			dash = true
-		}
-		if b.Len() >= 60 {
-			break
-		}
-	}
-	return cmp.Or(b.String(), "requests")
+	return cmp.Or(format.Slug(strings.ReplaceAll(text, index, "")), "requests")
 }
 
 // ScenarioName returns a text as the name of a scenario.

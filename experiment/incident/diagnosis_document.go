@@ -44,10 +44,10 @@ func (d *Diagnosis) Document() *report.Document {
 	}
 	compared := report.ReplayTable(d.Replay)
 	add("replay", "Log and replay", 0, report.Part{Table: compared})
-	wanted := table("What would tell more", "input", "what it tells")
+	wanted := report.TextTable("What would tell more", "input", "what it tells")
 	wanted.Caption = "Inputs that would tell more"
 	for _, w := range d.Wanted {
-		addRow(wanted, w.Input, w.Tells)
+		wanted.AddTexts(w.Input, w.Tells)
 	}
 	add("wanted", "What would tell more", 0, report.Part{Table: wanted})
 	if len(v.Trust) > 0 {
@@ -126,7 +126,7 @@ func untilFormat(from, to time.Time) string {
 // answerTable has the rows that answer who, when and how.
 func (d *Diagnosis) answerTable() *report.Table {
 	v := d.Verdict
-	t := table("", "", "")
+	t := report.TextTable("", "", "")
 	t.Name, t.Caption, t.Flush = "answer", "Who, when and how", true
 	t.Columns[0].Title, t.Columns[1].Title = "Question", "Answer"
 	mark := ""
@@ -152,7 +152,7 @@ func (d *Diagnosis) answerTable() *report.Table {
 			}
 			return 1
 		})
-		addRow(t, "Who was hurt", harmedText(&rows[0])+alsoText(rows))
+		t.AddTexts("Who was hurt", harmedText(&rows[0])+alsoText(rows))
 	}
 	if len(v.Causes) > 0 {
 		c := &v.Causes[0]
@@ -172,15 +172,15 @@ func (d *Diagnosis) answerTable() *report.Table {
 		if len(texts) == 0 {
 			texts = []string{"no client by itself"}
 		}
-		addRow(t, "Who caused it"+mark, strings.Join(texts, ", "))
-		addRow(t, "How"+mark, strings.ReplaceAll(string(c.Kind), "-", " ")+": "+c.Sentence)
+		t.AddTexts("Who caused it"+mark, strings.Join(texts, ", "))
+		t.AddTexts("How"+mark, strings.ReplaceAll(string(c.Kind), "-", " ")+": "+c.Sentence)
 	}
 	if len(v.Harmed) > 0 {
 		fromNs, toNs := v.Harmed[0].FromNs, v.Harmed[0].ToNs
 		for i := range v.Harmed {
 			fromNs, toNs = min(fromNs, v.Harmed[i].FromNs), max(toNs, v.Harmed[i].ToNs)
 		}
-		addRow(t, "When", v.Moment(fromNs)+" to "+v.Moment(toNs))
+		t.AddTexts("When", v.Moment(fromNs)+" to "+v.Moment(toNs))
 	}
 	switch {
 	case len(v.Try) > 0:
@@ -188,15 +188,15 @@ func (d *Diagnosis) answerTable() *report.Table {
 		if more := len(v.Try) - 1; more > 0 {
 			text += "; " + format.Counted(more, "other") + " below"
 		}
-		addRow(t, "What may help", text)
+		t.AddTexts("What may help", text)
 	case !d.ReplayTrusted:
 		text := "No change is proposed, because the replay is not trusted."
 		if len(d.Wanted) > 0 {
 			text += " More would be known from " + d.Wanted[0].Input + "."
 		}
-		addRow(t, "What may help", text)
+		t.AddTexts("What may help", text)
 	}
-	addRow(t, "Log", d.logText())
+	t.AddTexts("Log", d.logText())
 	return t
 }
 
@@ -278,7 +278,7 @@ func (d *Diagnosis) clientTable() *report.Table {
 
 // handTable has the queues of the client to whom the diagnosis is narrowed, and who shares them.
 func (d *Diagnosis) handTable() *report.Table {
-	t := table("Its queues, and who shares them", "queue", "shared with")
+	t := report.TextTable("Its queues, and who shares them", "queue", "shared with")
 	t.Name, t.Caption = "hand", "The queues of the client, and who shares them"
 	for _, c := range d.Clients {
 		if c.User != d.Client {
@@ -295,7 +295,7 @@ func (d *Diagnosis) handTable() *report.Table {
 			if len(others) > 0 {
 				text = format.Listed(others, 5, "")
 			}
-			addRow(t, c.PriorityLevel+" "+strconv.Itoa(q), text)
+			t.AddTexts(c.PriorityLevel+" "+strconv.Itoa(q), text)
 		}
 	}
 	return t

@@ -19,16 +19,16 @@ func (r *Report) Document(dir, scenario string) *report.Document {
 	add("files", "Files", r.fileParts()...)
 	add("requests", "Requests", r.requestParts()...)
 	if len(r.Levels) > 0 {
-		t := table("Requests in the trace, by the priority level in the log", "priority level", "dispatched", "rejected")
+		t := report.TextTable("Requests in the trace, by the priority level in the log", "priority level", "dispatched", "rejected")
 		for _, l := range r.Levels {
-			addRow(t, l.PriorityLevel, count(l.Dispatched), count(l.Rejected))
+			t.AddTexts(l.PriorityLevel, count(l.Dispatched), count(l.Rejected))
 		}
 		add("levels", "Priority levels", report.Part{Table: t})
 	}
 	add("decisions", "Decisions", r.checkParts()...)
-	settings := table("Settings of the scenario, and where they come from", "", "", "")
+	settings := report.TextTable("Settings of the scenario, and where they come from", "", "", "")
 	for _, s := range r.Settings {
-		addRow(settings, strings.TrimPrefix(s.Field, "spec."), s.Value, s.Source)
+		settings.AddTexts(strings.TrimPrefix(s.Field, "spec."), s.Value, s.Source)
 	}
 	add("settings", "Settings", report.Part{Table: settings})
 	add("missing", "What the logs do not contain", report.Part{Heading: "What the logs do not contain", List: r.notes()},
@@ -38,29 +38,12 @@ func (r *Report) Document(dir, scenario string) *report.Document {
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
 
-// table returns a table without rows. Its columns have no heads if the first has none.
-func table(title string, heads ...string) *report.Table {
-	t := &report.Table{Title: title, NoHead: heads[0] == ""}
-	for _, head := range heads {
-		t.Columns = append(t.Columns, report.Column{Title: head, Short: head, Left: true})
-	}
-	return t
-}
-
-func addRow(t *report.Table, texts ...string) {
-	row := make([]report.Cell, len(texts))
-	for i, text := range texts {
-		row[i] = report.Word(text)
-	}
-	t.Rows = append(t.Rows, row)
-}
-
 // fileParts are the table of the files, and the lines that could not be read.
 func (r *Report) fileParts() []report.Part {
-	t := table("", "File", "lines", "audit events", "httplog lines", "not about requests", "bad")
+	t := report.TextTable("", "File", "lines", "audit events", "httplog lines", "not about requests", "bad")
 	t.Flush = true
 	for _, f := range r.Files {
-		addRow(t, f.Name, count(f.Lines), count(f.Audit), count(f.HTTP), count(f.LeftOut), count(f.BadLines))
+		t.AddTexts(f.Name, count(f.Lines), count(f.Audit), count(f.HTTP), count(f.LeftOut), count(f.BadLines))
 	}
 	parts := []report.Part{{Table: t}}
 	for _, f := range r.Files {
@@ -82,10 +65,10 @@ type row struct {
 }
 
 func counts(title string, rows []row) report.Part {
-	t := table(title, "", "")
+	t := report.TextTable(title, "", "")
 	for _, r := range rows {
 		if r.n > 0 || r.always {
-			addRow(t, r.what, count(r.n))
+			t.AddTexts(r.what, count(r.n))
 		}
 	}
 	return report.Part{Table: t}
@@ -139,7 +122,7 @@ func (r *Report) requestParts() []report.Part {
 // checkParts compare the decisions of the configuration with those in the log.
 func (r *Report) checkParts() []report.Part {
 	c := r.Check
-	t := table("Decisions of the configuration, compared with those in the log", "", "")
+	t := report.TextTable("Decisions of the configuration, compared with those in the log", "", "")
 	parts := []report.Part{{Table: t}}
 	switch {
 	case c.Requests == 0 && c.WithoutUser > 0:
@@ -151,7 +134,7 @@ func (r *Report) checkParts() []report.Part {
 		name string
 		Agreement
 	}{{"FlowSchema", c.FlowSchema}, {"priority level", c.PriorityLevel}, {"seats", c.Seats}, {"final seats", c.FinalSeats}} {
-		addRow(t, a.name, fmt.Sprintf("%d of %d are equal", a.Equal, a.Compared))
+		t.AddTexts(a.name, fmt.Sprintf("%d of %d are equal", a.Equal, a.Compared))
 	}
 	for _, d := range c.Differences {
 		parts = append(parts, report.Part{Note: fmt.Sprintf("  %s: %s: the log has %s, the configuration gives %s", d.At, d.Field, d.Logged, d.Decided)})

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/reports/advice"
+	"apfsim/reports/format"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -201,15 +201,4 @@ func treeOf(spec any) (tree any) {
 }
 
 // nameOf makes the name of an object of a workload's name.
-func nameOf(workload string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, workload)
-	return strings.Trim(name, "-")
-}
+func nameOf(name string) string { return cmp.Or(format.Slug(name), "workload") }

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"apfsim/reports/format"
@@ -85,7 +86,7 @@ func (a *Answer) answer() *report.Answer {
 	}
 	var untried []string
 	for _, kind := range Kinds {
-		if kind != "clients" && !contains(a.search.Kinds, kind) {
+		if kind != "clients" && !slices.Contains(a.search.Kinds, kind) {
 			untried = append(untried, kind)
 		}
 	}
@@ -94,8 +95,6 @@ func (a *Answer) answer() *report.Answer {
 	}
 	return &report.Answer{Status: "NONE SUFFICES", Judgement: judge.Bad, Sentence: sentence, Why: why}
 }
-
-func contains(all []string, name string) bool { return len(without([]string{name}, all)) == 0 }
 
 // costSentence says what the selected change costs.
 func (a *Answer) costSentence() string {
@@ -131,20 +130,14 @@ func (a *Answer) ran() string {
 	return fmt.Sprintf("%s, %s, seeds from %d", format.Counted(a.Candidates, "candidate"), format.Counted(a.Runs, "run"), a.search.present.Spec.Seed)
 }
 
+// table returns a table whose columns behind the first have numbers.
 func table(name, title string, heads ...string) *report.Table {
-	t := &report.Table{Name: name, Title: title, Caption: title}
-	for i, head := range heads {
-		t.Columns = append(t.Columns, report.Column{Title: head, Short: head, Left: i == 0})
+	t := report.TextTable(title, heads...)
+	t.Name, t.Caption = name, title
+	for i := range t.Columns[1:] {
+		t.Columns[1+i].Left = false
 	}
 	return t
-}
-
-func addRow(t *report.Table, texts ...string) {
-	row := make([]report.Cell, len(texts))
-	for i, text := range texts {
-		row[i] = report.Word(text)
-	}
-	t.Rows = append(t.Rows, row)
 }
 
 // changeTable has the fields that a candidate changes.
@@ -161,7 +154,7 @@ func changeTable(c *Candidate) *report.Table {
 		if ch.From != nil {
 			from = textOf(ch.From)
 		}
-		addRow(t, strings.TrimSuffix(shortKind(ch.Kind)+" "+ch.Name, " "), strings.TrimPrefix(ch.Path, "spec."), from, textOf(ch.To))
+		t.AddTexts(strings.TrimSuffix(shortKind(ch.Kind)+" "+ch.Name, " "), strings.TrimPrefix(ch.Path, "spec."), from, textOf(ch.To))
 	}
 	return t
 }
@@ -192,7 +185,7 @@ func (a *Answer) effectTable() *report.Table {
 				mark = "worse"
 			}
 		}
-		addRow(t, before.Statistic, before.text(), a.After[i].text(), mark)
+		t.AddTexts(before.Statistic, before.text(), a.After[i].text(), mark)
 	}
 	return t
 }
@@ -212,7 +205,7 @@ func (f *Figure) text() string {
 func (a *Answer) seatsTable() *report.Table {
 	t := table("seats", "Seats", "level", "before", "after")
 	for _, l := range a.Seats {
-		addRow(t, l.Level, fmt.Sprint(l.Before), fmt.Sprint(l.After))
+		t.AddTexts(l.Level, fmt.Sprint(l.Before), fmt.Sprint(l.After))
 	}
 	return t
 }
@@ -238,7 +231,7 @@ func (a *Answer) triedTable() *report.Table {
 		if _, goal, ok := strings.Cut(why, "; "); ok {
 			why = goal
 		}
-		addRow(t, e.ID, string(e.Class), fmt.Sprintf("%d of %d", e.Passes, e.After), why)
+		t.AddTexts(e.ID, string(e.Class), fmt.Sprintf("%d of %d", e.Passes, e.After), why)
 	}
 	if more > 0 {
 		t.Missing = fmt.Sprintf("Not shown: %d more. The JSON has all.", more)

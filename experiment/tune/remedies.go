@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -352,23 +353,38 @@ func (p *problem) queueLength(l *config.PriorityLevel) {
 // mostShares bounds the shares of a level. Beyond it, all others together have hardly a seat.
 const mostShares = 10_000
 
-// shares raises the shares of a level: of all values that give the same seats, the least.
-func (p *problem) shares(l *config.PriorityLevel) {
-	s := &p.Spec.Servers
-	seats := float64(s.MaxRequestsInflight + s.MaxMutatingRequestsInflight)
-	sum, present := 0.0, l.Spec.Shares()
-	for _, other := range p.Objects.PriorityLevels {
-		sum += float64(other.Spec.Shares())
+// leastShares yields the shares of a level beyond its present ones, 0 of a new level: of all that give the same nominal seats
+// the least, and the seats.
+func (p *problem) leastShares(present int32) iter.Seq2[int32, float64] {
+	s, others := &p.Spec.Servers, -float64(present)
+	for _, l := range p.Objects.PriorityLevels {
+		others += float64(l.Spec.Shares())
 	}
 	nominal := func(shares int32) float64 {
-		return math.Ceil(seats * float64(shares) / (sum + float64(shares-present)))
+		return math.Ceil(float64(s.MaxRequestsInflight+s.MaxMutatingRequestsInflight) * float64(shares) / (others + float64(shares)))
 	}
-	var values []int32
-	last := nominal(present)
-	for v := present + 1; v <= mostShares; v++ {
-		if n := nominal(v); n > last {
-			values, last = append(values, v), n
+	return func(yield func(int32, float64) bool) {
+		last := 0.0
+		if present > 0 {
+			last = nominal(present)
 		}
+		for v := present + 1; v <= mostShares; v++ {
+			if n := nominal(v); n != last {
+				last = n
+				if !yield(v, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// shares raises the shares of a level: of all values that give the same seats, the least.
+func (p *problem) shares(l *config.PriorityLevel) {
+	present := l.Spec.Shares()
+	var values []int32
+	for v := range p.leastShares(present) {
+		values = append(values, v)
 	}
 	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, p.Spec.Servers.Capacity == nil, 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
 }
@@ -414,12 +430,6 @@ func (p *problem) hands(l *config.PriorityLevel) {
 
 // newLevels gives a workload a level of its own: one that was harmed, or one that causes harm.
 func (p *problem) newLevels() {
-	s := &p.Spec.Servers
-	seats := float64(s.MaxRequestsInflight + s.MaxMutatingRequestsInflight)
-	sum := 0.0
-	for _, other := range p.Objects.PriorityLevels {
-		sum += float64(other.Spec.Shares())
-	}
 	for _, w := range slices.Concat(p.harmed, without(p.taking, p.harmed)) {
 		for _, r := range p.routes {
 			old := p.Objects.FlowSchema(r.schema)
@@ -431,18 +441,12 @@ func (p *problem) newLevels() {
 				name += "-own"
 			}
 			schema := p.schemaOf(w, old, "own-level")
-			if schema == nil || name == "" {
+			if schema == nil {
 				continue
 			}
 			schema.Spec.PriorityLevelConfiguration.Name = name
 			var all []*Candidate
-			last := 0.0
-			for v := int32(1); v <= mostShares; v++ {
-				nominal := math.Ceil(seats * float64(v) / (sum + float64(v)))
-				if nominal == last {
-					continue
-				}
-				last = nominal
+			for v, nominal := range p.leastShares(0) {
 				shares, none := v, int32(0)
 				level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
 					NominalConcurrencyShares: &shares, LendablePercent: &none,

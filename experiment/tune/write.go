@@ -10,6 +10,8 @@ import (
 	"apfsim/document/yaml"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Names of the files of an answer.
@@ -41,14 +43,14 @@ func (a *Answer) Write(set *atomicfile.Set, dir string) error {
 	if err != nil {
 		return err
 	}
-	before, err := a.objectsText(a.former())
+	before, err := a.objectsText(a.former(), false)
 	if err != nil {
 		return err
 	}
 	if err := set.Write(filepath.Join(dir, ChangeFile), change); err != nil {
 		return err
 	}
-	return set.Write(filepath.Join(dir, DiffFile), []byte(unified("present.yaml", ChangeFile, before, string(change))))
+	return set.Write(filepath.Join(dir, DiffFile), diff.Diff("present.yaml", []byte(before), ChangeFile, change))
 }
 
 // Manifest returns the objects of the selected change for kubectl apply, in a version that the release serves. A comment
@@ -82,7 +84,7 @@ func (a *Answer) Manifest() ([]byte, error) {
 	if changed {
 		fmt.Fprintf(&head, "# To undo it: patch -R change.yaml < %s, then kubectl apply -f change.yaml\n", DiffFile)
 	}
-	text, err := a.objectsText(c.objects)
+	text, err := a.objectsText(c.objects, true)
 	return []byte(head.String() + text), err
 }
 
@@ -101,17 +103,18 @@ func (a *Answer) former() (former config.Objects) {
 	return former
 }
 
-// objectsText writes objects as YAML, "" without any. Objects that servers maintain get the annotation with which they
-// keep their changes.
-func (a *Answer) objectsText(o config.Objects) (string, error) {
+// objectsText writes objects as YAML, "" without any. With keep, those that servers maintain get the annotation with which
+// servers leave a change as it is.
+func (a *Answer) objectsText(o config.Objects, keep bool) (string, error) {
 	if len(o.FlowSchemas)+len(o.PriorityLevels) == 0 {
 		return "", nil
 	}
 	list := o.Manifest(a.search.problem.rules).(map[string]any)
 	for _, item := range list["items"].([]any) {
-		metadata := item.(map[string]any)["metadata"].(map[string]any)
+		object := item.(map[string]any)
+		metadata := object["metadata"].(map[string]any)
 		name, _ := metadata["name"].(string)
-		if item.(map[string]any)["kind"] == "PriorityLevelConfiguration" && a.search.problem.builtIn.PriorityLevel(name) != nil {
+		if keep && object["kind"] == "PriorityLevelConfiguration" && a.search.problem.builtIn.PriorityLevel(name) != nil {
 			metadata["annotations"] = map[string]any{config.AutoupdateAnnotation: "false"}
 		}
 	}
@@ -130,87 +133,4 @@ func textOf(v any) string {
 		return text
 	}
 	return string(b)
-}
-
-// around is how many equal lines a unified diff has before and after a change.
-const around = 3
-
-// unified returns the differences of two texts as a unified diff.
-func unified(nameA, nameB, textA, textB string) string {
-	a, b := linesOf(textA), linesOf(textB)
-	// longest[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
-	longest := make([][]int, len(a)+1)
-	for i := range longest {
-		longest[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				longest[i][j] = longest[i+1][j+1] + 1
-			} else {
-				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
-			}
-		}
-	}
-	type line struct {
-		sign byte
-		text string
-		a, b int // lines of both texts before it
-	}
-	var all []line
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			all = append(all, line{' ', a[i], i, j})
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && longest[i+1][j] >= longest[i][j+1]:
-			all = append(all, line{'-', a[i], i, j})
-			i++
-		default:
-			all = append(all, line{'+', b[j], i, j})
-			j++
-		}
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s\n", nameA, nameB)
-	for from := 0; from < len(all); {
-		if all[from].sign == ' ' {
-			from++
-			continue
-		}
-		begin, end, last := max(0, from-around), from+1, from
-		for ; end < len(all) && end-last <= 2*around; end++ {
-			if all[end].sign != ' ' {
-				last = end
-			}
-		}
-		end = min(len(all), last+1+around)
-		counts := map[byte]int{}
-		for _, l := range all[begin:end] {
-			counts[l.sign]++
-		}
-		nA, nB := counts[' ']+counts['-'], counts[' ']+counts['+']
-		fmt.Fprintf(&out, "@@ -%s +%s @@\n", hunk(all[begin].a, nA), hunk(all[begin].b, nB))
-		for _, l := range all[begin:end] {
-			out.WriteByte(l.sign)
-			out.WriteString(l.text + "\n")
-		}
-		from = end
-	}
-	return out.String()
-}
-
-// hunk writes where a part of a diff begins, after so many lines, and how many it has.
-func hunk(before, n int) string {
-	if n > 0 {
-		before++
-	}
-	return fmt.Sprintf("%d,%d", before, n)
-}
-
-func linesOf(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }

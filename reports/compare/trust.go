@@ -65,11 +65,13 @@ func sidesVerdict(base, head *Replications) *SidesVerdict {
 	return &SidesVerdict{base.Verdict, head.Verdict}
 }
 
+// unsteadyText says in few words why runs are not in steady state, by the kinds of reasons.
+var unsteadyText = map[string]string{result.NotSteady: "trend", result.Load1: "overload", result.Drift: "overload at the end",
+	result.Backlog: "backlog at the end", result.ShortWarmupID: "short warm-up"}
+
 // warnOfWindow says for which window the comparison holds if runs of a side are not in steady state. Then the changes may be
 // others in longer runs.
 func (c *Comparison) warnOfWindow() {
-	unsteadyText := map[string]string{result.NotSteady: "trend", result.Load1: "overload", result.Drift: "overload at the end",
-		result.Backlog: "backlog at the end", result.ShortWarmupID: "short warm-up"}
 	var found []string
 	for _, side := range []struct {
 		name string

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestUnits(t *testing.T) {
@@ -79,6 +80,27 @@ func TestUnitsRoundOnce(t *testing.T) {
 	for _, edge := range []float64{100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e9, 1e10} {
 		for off := -1.0; off <= 1; off += 0.001 {
 			check(Number(edge*(1+off/1e2)), edge*(1+off/1e2))
+		}
+	}
+}
+
+// Times of a run that replays a log are times of day, with the date on another day than the first.
+func TestClock(t *testing.T) {
+	c := Clock(time.Date(2026, 11, 22, 23, 59, 30, 0, time.UTC).UnixNano())
+	for ns, want := range map[int64]string{0: "23:59:30Z", 29_900_000_000: "23:59:59Z", 30_000_000_000: "2026-11-23 00:00:00Z"} {
+		if got := c.Moment(ns); got != want {
+			t.Errorf("%d ns is at %s, want %s", ns, got, want)
+		}
+	}
+	if got := Clock(0).Moment(1_500_000_000); got != "1.5 s" {
+		t.Errorf("without a clock, 1.5 s is %s", got)
+	}
+}
+
+func TestSlug(t *testing.T) {
+	for text, want := range map[string]string{"Mice": "mice", "a/b: c": "a-b-c", "--x--": "x", "Ä": "", strings.Repeat("ab", 40): strings.Repeat("ab", 30)} {
+		if got := Slug(text); got != want {
+			t.Errorf("the slug of %q is %q, want %q", text, got, want)
 		}
 	}
 }

@@ -316,3 +316,28 @@ func Whole(n int64) string {
 	}
 	return text
 }
+
+// longestSlug bounds the length of slugs.
+const longestSlug = 60
+
+// Slug returns a text in small letters, digits and dashes, as the names of objects and files have it; "" of one with none of
+// them.
+func Slug(text string) string {
+	var b strings.Builder
+	dash := false
+	for _, c := range strings.ToLower(text) {
+		if '0' <= c && c <= '9' || 'a' <= c && c <= 'z' {
+			if dash && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			b.WriteRune(c)
+			dash = false
+		} else {
+			dash = true
+		}
+		if b.Len() >= longestSlug {
+			break
+		}
+	}
+	return b.String()
+}

@@ -211,10 +211,7 @@ func (d *diagnosis) describe(c *cause) {
 	s := d.Summary
 	who := format.Listed(c.Workloads, 3, "")
 	n := format.Whole(int64(c.notServed)) + " " + format.Plural(int(c.notServed), "request")
-	were := "were"
-	if int64(c.notServed) == 1 {
-		were = "was"
-	}
+	were := Were(int64(c.notServed))
 	c.Figures = append(c.Figures, figure("notServed", c.notServed))
 	switch c.Kind {
 	case result.ByMemory:

@@ -162,7 +162,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 				why = ""
 			}
 		}
-		return fmt.Sprintf("%s of %s %s %s%s%s.", shareText(total, s.Total.Arrived), requests, were(total), how, when(s, v.Harmed), why)
+		return fmt.Sprintf("%s of %s %s %s%s%s.", ShareText(total, s.Total.Arrived), requests, Were(total), how, when(s, v.Harmed), why)
 	}
 	if replay := s.Replay; replay != nil && replay.RejectedInLog > 0 {
 		return fmt.Sprintf("%s of %s requests were rejected in the log, and none in the replay.",
@@ -184,15 +184,16 @@ func sentence(r *result.Result, v *result.Overall) string {
 	return text + "."
 }
 
-// shareText writes which part of the requests were not served. A small share says less than the number.
-func shareText(n, of int64) string {
+// ShareText writes which part of the requests were not served. A small share says less than the number.
+func ShareText(n, of int64) string {
 	if n < 10 || n*1000 < of {
 		return format.Whole(n)
 	}
 	return format.ShareOf(n, of)
 }
 
-func were(n int64) string {
+// Were is the verb of so many requests.
+func Were(n int64) string {
 	if n == 1 {
 		return "was"
 	}

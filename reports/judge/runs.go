@@ -150,7 +150,7 @@ func (a *Runs) sentence(v *result.Overall) string {
 		if a.bad < a.runs {
 			in = fmt.Sprintf("%d runs, %d of which have harm,", a.runs, a.bad)
 		}
-		return fmt.Sprintf("%s of %s requests of %s %s %s%s.", shareText(total, a.total.Arrived), format.Whole(a.total.Arrived), in, were(total), how, why)
+		return fmt.Sprintf("%s of %s requests of %s %s %s%s.", ShareText(total, a.total.Arrived), format.Whole(a.total.Arrived), in, Were(total), how, why)
 	}
 	if a.bad == a.runs {
 		return fmt.Sprintf("In all %d runs, as in the first: %s", a.runs, a.worst)

@@ -76,13 +76,12 @@ func harmedOfRuns(r *compare.Replications) *Table {
 	if slices.ContainsFunc(v.Harmed, func(h result.Harmed) bool { return h.Name != h.Workload }) {
 		return harmedTable(v, nil)
 	}
-	columns := harmedColumns(v)
 	t := &Table{Name: "harmed", Title: "Who was harmed", Caption: "Who was harmed, with intervals", Reserved: 40}
 	if len(v.Harmed) == 0 {
 		t.Title, t.Caption = "Who waited", "Workloads: nobody was harmed"
 	}
-	for _, c := range columns {
-		if title := c.Column.Title; title == "Who" || title == "Not served" || title == "Wait p99" {
+	for _, c := range harmedColumns(v) { // the name, what was not served, and the wait
+		if !c.Column.Wide {
 			t.Columns = append(t.Columns, c.Column)
 		}
 	}

@@ -234,3 +234,21 @@ func durationCell(ns int64) Cell { return figure(float64(ns), format.Duration(fl
 func percentCell(share float64) Cell { return figure(share, format.Percent(share)) }
 
 func seatSecondsCell(x float64) Cell { return figure(x, format.Number(x)) }
+
+// TextTable returns a table of texts without rows. Its columns have no heads if the first has none.
+func TextTable(title string, heads ...string) *Table {
+	t := &Table{Title: title, NoHead: heads[0] == ""}
+	for _, head := range heads {
+		t.Columns = append(t.Columns, Column{Title: head, Short: head, Left: true})
+	}
+	return t
+}
+
+// AddTexts adds a row.
+func (t *Table) AddTexts(texts ...string) {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i] = Word(text)
+	}
+	t.Rows = append(t.Rows, row)
+}

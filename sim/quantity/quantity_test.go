@@ -37,6 +37,30 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+func TestInstants(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		`"2026-11-22T14:03:00Z"`:         time.Date(2026, 11, 22, 14, 3, 0, 0, time.UTC),
+		"2026-11-22T15:03:00.5+01:00":    time.Date(2026, 11, 22, 14, 3, 0, 5e8, time.UTC),
+		"2026-11-22T14:03:00.000000001Z": time.Date(2026, 11, 22, 14, 3, 0, 1, time.UTC),
+	} {
+		var got Instant
+		if mistakes := yaml.Decode("x", []byte(text), &got); len(mistakes) > 0 || int64(got) != want.UnixNano() {
+			t.Errorf("%s is %v %v, want %v", text, got, mistakes, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"14:03:00":             `"14:03:00" is not a time; want one such as 2026-11-22T14:03:00Z`,
+		"1960-01-01T00:00:00Z": "1960-01-01T00:00:00Z is not between 1970 and 2200",
+		"[x]":                  "is a list; want a time such as 2026-11-22T14:03:00Z",
+		"true":                 "is a boolean; want a time such as 2026-11-22T14:03:00Z",
+	} {
+		var got Instant
+		if mistakes := yaml.Decode("x", []byte(text), &got); len(mistakes) == 0 || mistakes[0].Message != want {
+			t.Errorf("%s: %v, want %s", text, mistakes, want)
+		}
+	}
+}
+
 func TestDurationsAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Duration(rapid.Int64Range(0, int64(Longest)).Draw(t, "ns"))

@@ -1,0 +1,294 @@
+package incident
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+)
+
+// judge computes the verdict on clients: all of the log, or one of them.
+func (d *Diagnosis) judge(about []*LoggedClient) {
+	r := d.imported
+	v := result.NewOverall()
+	d.Verdict, v.StartNs = v, format.Clock(r.startNs)
+	replayed := r.result.Summary.Verdict
+	var sum LoggedClient
+	for _, c := range about {
+		sum.Sent, sum.Rejected, sum.TooMany = sum.Sent+c.Sent, sum.Rejected+c.Rejected, sum.TooMany+c.TooMany
+		sum.Timeouts, sum.Errors, sum.Open = sum.Timeouts+c.Timeouts, sum.Errors+c.Errors, sum.Open+c.Open
+	}
+	n := sum.notServed()
+	waited := slices.ContainsFunc(about, func(c *LoggedClient) bool { return c.WaitP99Ns != nil && *c.WaitP99Ns > judge.GoodWaitNs })
+	switch {
+	case n.Total() > 0:
+		v.Status = result.Harm
+	case !d.ReplayTrusted, r.Requests.InTrace < judge.LeastRequests:
+		v.Status = result.Unknown
+	case d.Client == "" && replayed.Status == result.Harm && r.Replay.RejectedInReplay == 0: // a stall
+		v.Status = result.Harm
+	case waited, d.Client == "" && replayed.Status != result.OK:
+		v.Status = result.Watch
+	case waitsHidden(about), r.unreadable():
+		v.Status = result.Unknown
+	default:
+		v.Status = result.OK
+	}
+	d.addHarmed(about, n.Total() > 0)
+	d.addCauses(about)
+	for i := range v.Harmed {
+		for k := range v.Causes {
+			if c := &v.Causes[k]; c.Level == "" || c.Level == v.Harmed[i].Level {
+				v.Harmed[i].Causes = append(v.Harmed[i].Causes, c.ID)
+			}
+		}
+	}
+	d.addTrust(replayed)
+	v.Sentence = d.sentence(about, &sum)
+}
+
+// waitsHidden reports whether the log cannot tell that no client waited for longer than is good: it does not have the waits
+// of requests that took longer.
+func waitsHidden(about []*LoggedClient) bool {
+	return slices.ContainsFunc(about, func(c *LoggedClient) bool {
+		return c.WaitP99Ns == nil && c.mayHaveWaited.N > 0 && c.mayHaveWaited.PercentileNs(99) > judge.GoodWaitNs
+	})
+}
+
+// mostUnreadable is the part of the lines of the logs up to which it says nothing that they cannot be read: the first and
+// the last line of a file are often cut off.
+const mostUnreadable = 0.01
+
+// mostHarmed is how many clients have rows of their own in a verdict.
+const mostHarmed = 100
+
+// addHarmed adds who was harmed: whose requests were not served or, if all were, waited.
+func (d *Diagnosis) addHarmed(about []*LoggedClient, notServed bool) {
+	v := d.Verdict
+	for _, c := range about {
+		n := c.notServed()
+		if notServed && n.Total() == 0 || !notServed && (c.WaitP99Ns == nil || *c.WaitP99Ns <= judge.GoodWaitNs) {
+			continue
+		}
+		h := result.Harmed{Workload: "recorded", Flow: c.flow(), Name: c.Name, Level: c.PriorityLevel, Flows: 1, Sent: c.Sent, Served: c.Served, Open: c.Open,
+			NotServed: n, WaitP99Ns: c.WaitP99Ns, FromNs: c.firstNs, ToNs: c.lastNs, Causes: []string{}}
+		if c.fromNs >= 0 {
+			h.FromNs, h.ToNs = c.fromNs, c.toNs
+		}
+		if len(v.Harmed) < mostHarmed {
+			v.Harmed = append(v.Harmed, h)
+			continue
+		}
+		rest := &v.Harmed[mostHarmed-1]
+		if rest.Flows == 1 {
+			rest.Flow, rest.Name, rest.Level, rest.WaitP99Ns = "", "other clients", "", nil
+		}
+		rest.Flows++
+		rest.Sent, rest.Served, rest.Open = rest.Sent+h.Sent, rest.Served+h.Served, rest.Open+h.Open
+		rest.NotServed.Add(&n)
+		rest.FromNs, rest.ToNs = min(rest.FromNs, h.FromNs), max(rest.ToNs, h.ToNs)
+	}
+}
+
+// addCauses adds the causes that the replay shows at the levels of clients. If it is not trusted, they are marked, no remedy
+// is offered, and the first one is what the log itself says of the demand.
+func (d *Diagnosis) addCauses(about []*LoggedClient) {
+	v, replayed := d.Verdict, d.imported.result.Summary.Verdict
+	if v.Status == result.OK || v.Status == result.Unknown {
+		return
+	}
+	level := d.fullest(about)
+	concerns := func(c *result.Cause) bool {
+		return d.Client == "" || c.Level == "" || slices.ContainsFunc(about, func(a *LoggedClient) bool { return a.PriorityLevel == c.Level })
+	}
+	if !d.ReplayTrusted || level != "" && !slices.ContainsFunc(replayed.Causes, func(c result.Cause) bool { return c.Level == level }) {
+		if c := d.demand(level); c != nil {
+			c.Untrusted = !d.ReplayTrusted
+			v.Causes = append(v.Causes, *c)
+		}
+	}
+	for i := range replayed.Causes {
+		c := replayed.Causes[i]
+		if c.Untrusted = !d.ReplayTrusted; !concerns(&c) || c.Untrusted && c.Kind == result.ByDemand {
+			continue
+		}
+		v.Causes = append(v.Causes, c)
+	}
+	if !d.ReplayTrusted {
+		return
+	}
+	for _, t := range replayed.Try {
+		if slices.ContainsFunc(v.Causes, func(c result.Cause) bool { return slices.Contains(t.Causes, c.ID) }) {
+			v.Try = append(v.Try, t)
+		}
+	}
+}
+
+// fullest returns the priority level with the most rejections of clients, "" without one.
+func (d *Diagnosis) fullest(about []*LoggedClient) (level string) {
+	rejected := map[string]int64{}
+	for _, c := range about {
+		if rejected[c.PriorityLevel] += c.Rejected; c.Rejected > 0 && rejected[c.PriorityLevel] > rejected[level] {
+			level = c.PriorityLevel
+		}
+	}
+	return level
+}
+
+// demand returns what the log says of who asked for most at a priority level: seat-seconds or, without executions,
+// requests. Fair shares divide what was executed. It returns nil if the level has no requests.
+func (d *Diagnosis) demand(level string) *result.Cause {
+	var at []*LoggedClient
+	total, executed, sent := 0.0, 0.0, int64(0)
+	c := &result.Cause{ID: "demand-1", Kind: result.ByDemand, Level: level, FromNs: -1, Workloads: []string{"recorded"}, Flows: []result.CauseFlow{}}
+	for _, l := range d.imported.clients {
+		if l.PriorityLevel != level || level == "" {
+			continue
+		}
+		at = append(at, l)
+		total, executed, sent = total+l.SeatSeconds, executed+l.servedSeatSeconds, sent+l.Sent
+		if l.fromNs >= 0 && (c.FromNs < 0 || l.fromNs < c.FromNs) {
+			c.FromNs = l.fromNs
+		}
+		c.ToNs = max(c.ToNs, l.toNs)
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	c.FromNs = max(0, c.FromNs)
+	what, of := "seat-seconds", total
+	asked := func(l *LoggedClient) float64 { return l.SeatSeconds }
+	if total == 0 {
+		what, of, executed = "requests", float64(sent), 0
+		asked = func(l *LoggedClient) float64 { return float64(l.Sent) }
+	}
+	slices.SortStableFunc(at, func(a, b *LoggedClient) int { return cmp.Compare(asked(a), asked(b)) })
+	share, left := 0.0, executed
+	for i, l := range at { // max-min: who asks for less than an equal share gets all, and leaves the rest to others
+		share = left / float64(len(at)-i)
+		left -= min(share, asked(l))
+	}
+	slices.Reverse(at)
+	for _, l := range at[:min(len(at), result.MostCauseFlows)] {
+		f := result.CauseFlow{Flow: l.flow(), Name: l.Name, ShareOfDemand: asked(l) / of, Rejected: l.Rejected}
+		if share > 0 {
+			f.OfFairShare = asked(l) / min(share, max(asked(l), share/1e9))
+		}
+		c.Flows = append(c.Flows, f)
+	}
+	first := &c.Flows[0]
+	c.Sentence = fmt.Sprintf("In the log, %s asked for %s of all %s of %s", first.Name, format.Percent(first.ShareOfDemand), what, format.Printable(level))
+	if len(at) > 1 && first.OfFairShare > judge.OverDemandingRatio {
+		c.Sentence += fmt.Sprintf(", %s of its fair share", format.Percent(first.OfFairShare))
+	}
+	c.Sentence += "."
+	c.Figures = []result.Figure{{Name: "demandSeatSeconds", Value: total}, {Name: "serviceSeatSeconds", Value: executed}}
+	return c
+}
+
+// addTrust adds why the statistics can be trusted less.
+func (d *Diagnosis) addTrust(replayed *result.Overall) {
+	r, v := d.imported, d.Verdict
+	add := func(id, sentence string, args ...any) {
+		v.Trust = append(v.Trust, result.Trust{ID: id, Sentence: fmt.Sprintf(sentence, args...)})
+	}
+	if !d.ReplayTrusted {
+		add(result.ReplayDiffers, "the replay does not agree with its log, or its configuration is another")
+	}
+	if n := r.Drawn.WithoutEnd; n > 0 {
+		add(result.ExecutionsMissing, "the execution times of %s are not in the log", result.RequestCount(n))
+	}
+	if n := r.Drawn.Rejected; n > 0 {
+		add(result.DrawnExecutions, "the execution times of %s that were rejected are drawn from those of others", result.RequestCount(n))
+	}
+	if r.AdjustmentPhaseNs == nil {
+		add(result.PhaseUnknown, "the log does not say when the server adjusted its limits")
+	}
+	if r.VersionFrom == VersionAssumed {
+		add(result.VersionAssumed, "the release is assumed to be %s, as nothing says it", r.KubernetesVersion)
+	}
+	for _, t := range replayed.Trust {
+		if t.ID != result.ReplayDiffers { // which is said above
+			v.Trust = append(v.Trust, t)
+		}
+	}
+}
+
+// sentence says in one line what the log shows.
+func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
+	v := d.Verdict
+	of := ""
+	if d.Client != "" {
+		of = " of " + format.Printable(about[0].Name)
+	}
+	requests := format.Whole(sum.Sent) + " " + format.Plural(int(sum.Sent), "request") + of
+	n := sum.notServed()
+	if total := n.Total(); total > 0 {
+		how := "rejected"
+		switch parts := []string{}; {
+		case n.Rejected == total:
+		case n.Rejected == 0:
+			how = "answered with an error"
+		default:
+			parts = append(parts, format.Whole(n.Rejected)+" rejected", format.Whole(total-n.Rejected)+" answered with an error")
+			how = "not served (" + strings.Join(parts, ", ") + ")"
+		}
+		fromNs, toNs := v.Harmed[0].FromNs, v.Harmed[0].ToNs
+		for i := range v.Harmed {
+			fromNs, toNs = min(fromNs, v.Harmed[i].FromNs), max(toNs, v.Harmed[i].ToNs)
+		}
+		text := fmt.Sprintf("%s of %s %s %s from %s to %s", judge.ShareText(total, sum.Sent), requests, judge.Were(total), how, v.Moment(fromNs), v.Moment(toNs))
+		switch level := d.fullest(about); {
+		case d.ReplayTrusted && len(v.Causes) > 0:
+			text += ": " + judge.Clause(&v.Causes[0])
+		case level != "":
+			text += ", most of them at " + format.Printable(level)
+		}
+		return text + "."
+	}
+	waits := ""
+	longest := (*LoggedClient)(nil)
+	for _, c := range about {
+		if c.WaitP99Ns != nil && (longest == nil || *c.WaitP99Ns > *longest.WaitP99Ns) {
+			longest = c
+		}
+	}
+	if longest != nil {
+		waits = fmt.Sprintf("; the wait p99 of %s was %s", format.Printable(longest.Name), format.Duration(float64(*longest.WaitP99Ns)))
+	}
+	switch {
+	case v.Status == result.Unknown && !d.ReplayTrusted:
+		return fmt.Sprintf("The log of %s shows no harm by itself, but the replay of it is not trusted%s.", requests, waits)
+	case v.Status == result.Unknown && d.imported.Requests.InTrace >= judge.LeastRequests && d.imported.unreadable():
+		bad, lines := d.imported.badLines()
+		return fmt.Sprintf("All %s in the log were served, but %s of %s cannot be read%s.", requests, format.Whole(bad), format.Counted(int(lines), "line"), waits)
+	case v.Status == result.Unknown && d.imported.Requests.InTrace >= judge.LeastRequests:
+		return fmt.Sprintf("All %s in the log were served, but it does not say how long they waited%s.", requests, waits)
+	case v.Status == result.Unknown:
+		return fmt.Sprintf("The log has %s; it takes %d to say that all is well.", requests, judge.LeastRequests)
+	case v.Status == result.Harm:
+		return d.imported.result.Summary.Verdict.Sentence
+	}
+	return fmt.Sprintf("All %s in the log were served%s.", requests, waits)
+}
+
+// culprits returns the clients of a cause: those that asked for more than their fair share, or else the first.
+func (d *Diagnosis) culprits(c *result.Cause) (all []*LoggedClient) {
+	for i := range c.Flows {
+		f := &c.Flows[i]
+		if i > 0 && f.OfFairShare <= judge.OverDemandingRatio {
+			break
+		}
+		for _, l := range d.imported.clients {
+			if l.flow() == f.Flow && l.PriorityLevel == c.Level {
+				all = append(all, l)
+				break
+			}
+		}
+	}
+	return all
+}

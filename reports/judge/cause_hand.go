@@ -1,0 +1,99 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// hand returns the cause that flows waited behind others in the queues of their hands although they asked for no more than
+// their fair share; nil without. Its waitedNs is the share of the level's harm.
+func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
+	var overServed []*result.Flow
+	var total, harmed float64
+	weight := func(f *result.Flow) float64 {
+		if l.Rejected > 0 {
+			return float64(f.Rejected)
+		}
+		return waitedNs(&f.Group)
+	}
+	for _, f := range flows {
+		total += weight(f)
+		if OverDemanding(f) && f.Arrived >= int64(len(f.Hand)) { // fewer requests cannot be in all queues of a hand
+			overServed = append(overServed, f)
+		}
+	}
+	if total == 0 || len(overServed) == 0 {
+		return nil
+	}
+	c := &cause{}
+	by := map[*result.Flow]bool{}
+	count := 0
+	for _, f := range flows {
+		if len(f.Hand) == 0 || OverDemanding(f) || weight(f) == 0 || f.Rejected == 0 && (f.Wait == nil || f.Wait.P50Ns < GoodWaitNs/10) {
+			continue
+		}
+		var together []*result.Flow
+		for _, g := range overServed {
+			if g != f && QueuedTogether(g, f) {
+				together = append(together, g)
+			}
+		}
+		cover := CoverOf(f.Hand, together)
+		if cover == nil {
+			continue
+		}
+		harmed += weight(f)
+		count++
+		for _, g := range cover {
+			by[g] = true
+		}
+		if len(c.Flows) < result.MostCauseFlows {
+			c.Flows = append(c.Flows, d.causeFlows(l, []*result.Flow{f}, max(f.DemandSeatSeconds, l.ServiceSeatSeconds))...)
+		}
+		if f.Workload != "" && !slices.Contains(c.Workloads, f.Workload) {
+			c.Workloads = append(c.Workloads, f.Workload)
+		}
+	}
+	if count == 0 || len(c.Flows) == 0 {
+		return nil
+	}
+	c.waitedNs = harmed / total
+	c.Figures = []result.Figure{figure("flows", float64(count)), figure("coveredBy", float64(len(by))), figure("shareOfHarm", c.waitedNs)}
+	c.Sentence = fmt.Sprintf("%s of %s asked for no more than %s fair share, and %s with flows that asked for more: %s.",
+		format.Counted(count, "flow"), l.Name, map[bool]string{true: "its", false: "their"}[count == 1],
+		map[bool]string{true: "shares all queues of its hand", false: "share all queues of their hands"}[count == 1], c.Flows[0].Name)
+	return c
+}
+
+// CoverOf returns flows whose hands together contain all queues, nil if there are none. It is greedy:
+// each step takes the flow with the most queues that are not covered yet and, of several such flows,
+// the one with the greatest service.
+func CoverOf(queues []int, flows []*result.Flow) []*result.Flow {
+	missing := slices.Clone(queues)
+	var cover []*result.Flow
+	for len(missing) > 0 {
+		var best *result.Flow
+		most := 0
+		for _, f := range flows {
+			n := 0
+			for _, q := range missing {
+				if slices.Contains(f.Hand, q) {
+					n++
+				}
+			}
+			if n > most || n > 0 && n == most && cmp.Compare(f.ServiceSeatSeconds, best.ServiceSeatSeconds) > 0 {
+				best, most = f, n
+			}
+		}
+		if best == nil {
+			return nil
+		}
+		cover = append(cover, best)
+		missing = slices.DeleteFunc(missing, func(q int) bool { return slices.Contains(best.Hand, q) })
+	}
+	return cover
+}

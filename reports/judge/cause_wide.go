@@ -1,0 +1,97 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// heldShare is the part of the time with queued requests from which on it matters that a wide one was next and did not fit.
+const heldShare = 0.2
+
+// fullLoad is the load of a level from which on requests wait because of it, whatever their seats are.
+const fullLoad = 0.95
+
+// leastWidth is the mean number of seats from which on requests are wide.
+const leastWidth = 1.5
+
+// wide returns the cause that requests of many seats held up others, and its part of the harm; nil without. explained is the
+// part that follows from the work and the seats alone.
+func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained float64) (c *cause, share float64) {
+	if d.Evidence == nil {
+		return nil, 0
+	}
+	l := &d.Summary.PriorityLevels[index]
+	var widest *result.WorkloadLevel
+	name := ""
+	for i := range d.Evidence.Workloads {
+		levels := d.Evidence.Workloads[i].Levels
+		for k := range levels {
+			w := &levels[k]
+			if w.Level != l.Name || w.Arrived == 0 || w.Width() < leastWidth {
+				continue
+			}
+			// Those that are held back wait themselves. Others may ask for more seats in the whole window, when there are enough.
+			if widest == nil || cmp.Or(cmp.Compare(w.WaitedNs, widest.WaitedNs), cmp.Compare(w.Seats, widest.Seats)) > 0 {
+				widest, name = w, d.Summary.Workloads[i].Name
+			}
+		}
+	}
+	if widest == nil {
+		return nil, 0
+	}
+	waiting, most, work, used, seats := 0.0, 0.0, 0.0, 0.0, 0.0
+	for i := range f.steps {
+		if s := &f.steps[i]; s.waiting > 0 {
+			waiting += s.seconds
+			work, used, seats = work+s.work, used+s.used*s.seconds, seats+s.limit*s.seconds
+		}
+		most = max(most, f.steps[i].limit)
+	}
+	held := 0.0
+	if waiting > 0 {
+		held = min(1, float64(d.Evidence.Levels[index].HeldBackNs)/1e9/waiting)
+	}
+	tooWide := widest.Width() > most && float64(l.PeakSeats) > most
+	if !tooWide && (held < heldShare || work > fullLoad*seats) {
+		return nil, 0
+	}
+	var narrow, all float64 // how long requests waited that are not wide
+	for i := range d.Evidence.Workloads {
+		for _, w := range d.Evidence.Workloads[i].Levels {
+			if w.Level == l.Name {
+				all += w.WaitedNs
+				if w.Width() < widest.Width()/2 {
+					narrow += w.WaitedNs
+				}
+			}
+		}
+	}
+	c = &cause{}
+	c.Workloads = []string{name}
+	var own []*result.Flow
+	demand := 0.0
+	for _, flow := range flows {
+		demand += flow.DemandSeatSeconds
+		if flow.Workload == name {
+			own = append(own, flow)
+		}
+	}
+	c.Flows = d.causeFlows(l, own, demand)
+	c.Figures = []result.Figure{figure("seatsOfARequest", widest.Width()), figure("heldBackShare", held), figure("limit", most)}
+	if tooWide {
+		c.Sentence = fmt.Sprintf("A request of %s takes %s seats, more than the %s of %s: while it executes, no other request of the level does.",
+			name, format.Number(widest.Width()), format.Number(most), l.Name)
+	} else {
+		c.Sentence = fmt.Sprintf("For %s of the time with queued requests, the next request of %s needed more seats than were free, though some were; those of %s take %s seats.",
+			format.Percent(held), l.Name, name, format.Number(widest.Width()))
+		share = held * narrow / max(all, 1) // they waited behind wide ones
+		if used < (1-leastShare)*seats {    // and all waited for seats that were free
+			share = max(share, min(held, 1-explained))
+		}
+		return c, share
+	}
+	return c, 1
+}
