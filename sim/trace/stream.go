@@ -167,5 +167,8 @@ func (s *Stream) Close() error {
 	if s.panicked != nil {
 		panic(s.panicked)
 	}
+	if s.reader == nil { // the requests were in memory
+		return nil
+	}
 	return s.reader.Close()
 }

@@ -24,6 +24,8 @@ type TraceArrivals struct {
 	Position document.Position `json:"-"`
 	// Open opens the trace for a run. The caller closes the reader. An error is a document.Error.
 	Open func() (*trace.Reader, error) `json:"-"`
+	// Requests are those of the trace, if it has been read: runs then send these, and do not open it.
+	Requests []trace.Arrival `json:"-"`
 }
 
 // Warnings returns what is probably not intended about the trace in a run of this duration. read is
@@ -153,6 +155,11 @@ type sentKind struct {
 func (p *replay) Start(int64) {
 	p.open()
 	p.decided = p.all.Decided[p.group.index]
+	if requests := p.Arrivals.Trace.Requests; requests != nil {
+		p.stream = trace.Replay(requests, p.startNs, p.endNs)
+		p.next()
+		return
+	}
 	reader, err := p.Arrivals.Trace.Open()
 	if err != nil {
 		p.errors = append(p.errors, err.(document.Error))
