@@ -50,6 +50,21 @@ func LoadOne(arg string, options loader.Options) (*scenario.Scenario, error) {
 	return file.one(arg, options)
 }
 
+// InFolder returns the scenario in a folder of 'apfsim import' or 'apfsim diagnose': the fitted one if there is one, because
+// it can be run with other seeds, or else the replay. Anything else is returned as it is.
+func InFolder(arg string) string {
+	if _, inLibrary := scenarios.Find(arg); inLibrary {
+		return arg
+	}
+	for _, name := range []string{filepath.Join("fitted", "scenario.yaml"), "scenario.yaml"} {
+		path := filepath.Join(arg, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return arg
+}
+
 // found is the place of a scenario: a file of the host, or one of the library.
 type found struct {
 	files fs.FS // nil for the host's

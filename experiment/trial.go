@@ -8,9 +8,7 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/result"
 	"apfsim/sim"
-	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
-	"apfsim/sim/server"
 )
 
 // Trials are runs of one scenario with consecutive seeds, of which the caller takes as many as it needs, in the order
@@ -52,14 +50,28 @@ func (t *Trial) Failed() (all []int) {
 	return all
 }
 
-// BeginTrials starts n runs with the seeds from first on. With early, a run ends as soon as a threshold cannot hold any
-// more, where that is known from a single request. A run with more events than most is ended; 0: none is. Stop must be called at the end.
-func BeginTrials(ctx context.Context, sc *scenario.Scenario, first uint64, n int, early bool, most uint64) *Trials {
-	boundHeap(sc)
-	return &Trials{newInOrder(ctx, runtime.GOMAXPROCS(0), n, func(ctx context.Context, i int) (*Trial, error) {
-		own := *sc
-		own.Spec.Seed = first + uint64(i)
-		return try(ctx, &own, early, most)
+// Plan says which runs are made and when one of them is ended.
+type Plan struct {
+	N   int                            // how many
+	Run func(i int) *scenario.Scenario // the i-th, with its seed
+	// Early ends a run as soon as one of its thresholds cannot hold any more. Sent returns how many requests of each workload
+	// arrive at most after the warm-up in the i-th run, as far as that is known; nil: it is not known.
+	Early bool
+	Sent  func(i int) map[string]int64
+	// MostEvents is how many events a run may have before it is ended; 0: any number.
+	MostEvents uint64
+}
+
+// BeginTrials starts the runs of a plan. Stop must be called at the end.
+func BeginTrials(ctx context.Context, p Plan) *Trials {
+	return &Trials{newInOrder(ctx, runtime.GOMAXPROCS(0), p.N, func(ctx context.Context, i int) (*Trial, error) {
+		sc := p.Run(i)
+		boundHeap(sc)
+		var sent map[string]int64
+		if p.Sent != nil {
+			sent = p.Sent(i)
+		}
+		return try(ctx, sc, p.Early, sent, p.MostEvents)
 	})}
 }
 
@@ -70,7 +82,7 @@ func (t *Trials) Next() (*Trial, error) { return t.runs.next() }
 func (t *Trials) Stop() { t.runs.stop() }
 
 // try makes one run.
-func try(ctx context.Context, sc *scenario.Scenario, early bool, most uint64) (t *Trial, err error) {
+func try(ctx context.Context, sc *scenario.Scenario, early bool, sent map[string]int64, most uint64) (t *Trial, err error) {
 	defer nameRun(&err, sc)
 	defer Recover(&err)
 	run := sim.New(sc)
@@ -80,13 +92,14 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, most uint64) (t
 	t = &Trial{Seed: sc.Spec.Seed, Ended: -1}
 	if early {
 		for i := range sc.Spec.Thresholds {
-			if o := endsWith(sc, &sc.Spec.Thresholds[i], func() {
+			f := newFate(sc, &sc.Spec.Thresholds[i], sent, func() {
 				if t.Ended < 0 {
 					t.Ended = i
 					end()
 				}
-			}); o != nil {
-				run.Observe(*o)
+			})
+			if f != nil {
+				run.Observe(f.observer())
 			}
 		}
 	}
@@ -108,24 +121,4 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, most uint64) (t
 	}
 	t.Replication = collect.NewReplication(measurement.Result())
 	return t, nil
-}
-
-// endsWith returns the observer that calls end when a threshold cannot hold any more; nil if no single request decides
-// that. One does if the threshold says that no request is rejected or not served.
-func endsWith(sc *scenario.Scenario, t *metric.Threshold, end func()) *server.Observer {
-	none := t.Limit == 0 && (t.Op == "==" || t.Op == "<=") && (t.Stat == "rate" || t.Stat == "count")
-	if !none || t.Over > 0 || t.Metric != "rejected" && t.Metric != "notServed" {
-		return nil
-	}
-	for _, tag := range t.Tags {
-		if tag.Name != metric.TagWorkload {
-			return nil
-		}
-	}
-	name, fromNs := t.Tag(metric.TagWorkload), int64(sc.Spec.Warmup.Duration)
-	return &server.Observer{Rejected: func(_ int64, r *server.Request) {
-		if r.ArrivalNs >= fromNs && (name == "" || sc.Spec.Workload[r.Workload].Name == name) {
-			end()
-		}
-	}}
 }

@@ -29,6 +29,7 @@ type tuneFlags struct {
 	confidence     string
 	seed           uint64
 	format, out    string
+	shard          string
 	quiet          bool
 }
 
@@ -38,15 +39,19 @@ func newTune() *cobra.Command {
 		Use:   "tune SCENARIO",
 		Short: "Find the smallest change of the configuration with which goals hold",
 		Long: `Find the smallest change of the flow-control configuration with which the goals of a scenario hold.
-SCENARIO is a file or a library name. A replay of a log cannot be searched, because it is the same with
-every seed; the scenario that 'apfsim import --fit' makes of the log can.
+SCENARIO is a file, a library name, or a folder of 'apfsim import' or 'apfsim diagnose'. Of a folder, the
+fitted scenario is searched if there is one ('apfsim import --fit'), or else the replay. A replay is the
+same with every seed, so that it shows what holds for this log, and no probability.
 
 The candidates and their costs are known before anything is run. The command runs the present
 configuration, walks up the costs with the same seeds for all candidates, and confirms the first
 one that suffices with fresh seeds. It applies nothing.
 
-With -o, DIR gets change.yaml for kubectl apply, change.diff and tune.json. The exit status is 0 if
-a change was found or none is needed, and 99 if none of the candidates suffices.`,
+With -o, DIR gets change.yaml for kubectl apply, change.diff, tune.json and the finished runs: after an
+interruption, run the same command again to continue. With --shard, several machines share the
+candidates; 'apfsim merge' merges their folders, and the command without --shard, with the merged
+folder, gives the answer. The exit status is 0 if a change was found or none is needed, and 99 if none
+of the candidates suffices.`,
 		Example: `  apfsim tune elephants-and-mice
   apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change`,
 		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
@@ -65,6 +70,7 @@ a change was found or none is needed, and 99 if none of the candidates suffices.
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
 	f.StringVarP(&flags.out, "out", "o", "", "write change.yaml, change.diff and tune.json to `DIR`")
+	f.StringVar(&flags.shard, "shard", "", "`I/N`: try only part I of N of the candidates, counted from 0, and keep the runs in DIR")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
 	return cmd
@@ -108,6 +114,13 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	if o.Kinds, err = f.kinds(); err != nil {
 		return o, err
 	}
+	if o.Part, err = parseShard(f.shard); err != nil {
+		return o, err
+	}
+	if f.shard != "" && f.out == "" {
+		return o, errors.New("-o: is missing; want the folder for the runs of the shard")
+	}
+	o.Dir, o.Version = f.out, buildVersion()
 	number, percent := strings.CutSuffix(f.confidence, "%")
 	o.Confidence, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
@@ -153,6 +166,7 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 }
 
 func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
+	arg = experiment.InFolder(arg)
 	options, err := flags.options(cmd, arg)
 	if err != nil {
 		return invalid(err)
@@ -171,16 +185,28 @@ func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
 	options.Progress = steps.next("candidates")
-	answer, err := tune.Run(ctx, options)
+	var answer *tune.Answer
+	runs := 0
+	if flags.shard != "" {
+		runs, err = tune.RunPart(ctx, options)
+	} else {
+		answer, err = tune.Run(ctx, options)
+	}
 	steps.clear()
 	var infeasible *tune.Infeasible
 	switch {
+	case ctx.Err() != nil && flags.out != "":
+		return fmt.Errorf("interrupted: the finished runs are kept in %s; run the same command again to continue", flags.out)
 	case ctx.Err() != nil:
 		return errors.New("interrupted; nothing was written")
 	case errors.As(err, &infeasible):
 		return invalid(fmt.Errorf("%s: %w", arg, err))
 	case err != nil:
 		return err
+	}
+	if flags.shard != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d runs; use 'apfsim merge' to merge the shards\n", flags.shard, flags.out, runs)
+		return nil
 	}
 	if flags.out != "" {
 		if err := answer.Write(&files, flags.out); err != nil {

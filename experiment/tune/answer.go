@@ -20,9 +20,9 @@ type Answer struct {
 	Needed        bool     `json:"needed"` // whether the goals do not hold without a change
 	Goals         []string `json:"goals"`
 	Candidates    int      `json:"candidates"`
-	Runs          int      `json:"runs"` // of all configurations together
-	Confidence    float64  `json:"confidence"`
-	Probability   float64  `json:"probability"` // with which a run holds, if the answer is right
+	Runs          int      `json:"runs"`        // of all configurations together
+	Confidence    *float64 `json:"confidence"`  // null of a replay: one log is one run
+	Probability   *float64 `json:"probability"` // with which a run holds, if the answer is right; null of a replay
 	Procedure     string   `json:"procedure"`
 
 	Present     Holds      `json:"present"`   // of the present configuration
@@ -39,6 +39,9 @@ type Answer struct {
 
 	Eliminated []Eliminated    `json:"eliminated"`
 	Verdict    *result.Overall `json:"verdict"` // on a run of the present configuration
+
+	// ByRemedy are the cheapest candidates of the remedies that the options name.
+	ByRemedy []Tried `json:"-"`
 
 	search *search
 }
@@ -108,9 +111,16 @@ func ThresholdsText(texts []string) (string, error) {
 	}
 	var parts []string
 	for _, key := range keys {
-		name, _ := json.Marshal(key)
-		expressions, _ := json.Marshal(all[key])
-		parts = append(parts, string(name)+": "+string(expressions))
+		var text strings.Builder // messages show it, so that < stays as it is
+		for _, part := range []any{key, all[key]} {
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(part); err != nil {
+				return "", err
+			}
+		}
+		name, expressions, _ := strings.Cut(strings.TrimSpace(text.String()), "\n")
+		parts = append(parts, name+": "+expressions)
 	}
 	return "{" + strings.Join(parts, ", ") + "}", nil
 }
@@ -133,20 +143,21 @@ func parseThresholds(text string) (all metric.Thresholds, err error) {
 
 // compare runs the present configuration with the seeds of a confirmation, and compares both.
 func (a *Answer) compare(c *confirmation) error {
-	runs := experiment.BeginTrials(a.search.ctx, a.search.present, c.first, len(c.all), false, 0)
+	changed, err := a.search.complete(a.Selected, c)
+	if err != nil {
+		return err
+	}
+	runs := experiment.BeginTrials(a.search.ctx, a.search.plan(a.search.present, c.first, c.Runs))
 	defer runs.Stop()
 	sides := [2]*compare.Replicator{compare.NewReplicator("present", 0, nil), compare.NewReplicator("changed", 0, nil)}
-	for _, changed := range c.all {
-		run, err := runs.Next()
+	for _, after := range changed {
+		before, err := runs.Next()
 		if err != nil {
 			return err
 		}
 		a.search.runs++
-		if changed.Replication == nil {
-			continue // it was ended early
-		}
-		sides[0].Add(run.Replication)
-		sides[1].Add(changed.Replication)
+		sides[0].Add(before.Replication)
+		sides[1].Add(after.Replication)
 	}
 	before, after := sides[0].Replications(), sides[1].Replications()
 	a.Before, a.After = a.figures(before), a.figures(after)
@@ -212,28 +223,51 @@ func (a *Answer) figures(r *compare.Replications) []Figure {
 	return all
 }
 
-// findClosest finds the candidate whose goals held in most runs, and of several the one with the smallest excess.
-func (a *Answer) findClosest() {
-	var best *Candidate
-	better := func(t, than *trials) bool {
-		if x, y := t.Passes*than.Runs, than.Passes*t.Runs; x != y {
-			return x > y
+// mostTied is how many candidates that hold in as many runs are compared by how much they fail.
+const mostTied = 50
+
+// findClosest finds the candidate whose goals held in most runs, and of several the one with the smallest excess. One more
+// run, which is made to its end, says how much a candidate fails whose runs were all ended early.
+func (a *Answer) findClosest() error {
+	s := a.search
+	var tied []*Candidate
+	for _, c := range s.all {
+		t := s.results[c]
+		if t == nil || t.Runs == 0 {
+			continue
 		}
-		return t.measured && (!than.measured || t.excess < than.excess)
+		if len(tied) > 0 {
+			best := s.results[tied[0]]
+			switch x, y := t.Passes*best.Runs, best.Passes*t.Runs; {
+			case x < y:
+				continue
+			case x > y:
+				tied = tied[:0]
+			}
+		}
+		tied = append(tied, c)
 	}
-	for _, c := range a.search.all {
-		if t := a.search.results[c]; t != nil && t.Runs > 0 && (best == nil || better(t, a.search.results[best])) {
+	if len(tied) == 0 {
+		return nil
+	}
+	best := tied[0]
+	for _, c := range tied[:min(len(tied), mostTied)] {
+		t := s.results[c]
+		if t.excess == nil && len(tied) > 1 {
+			run, err := s.one(c.scenarioOf(s.present), s.present.Spec.Seed)
+			if err != nil {
+				return err
+			}
+			s.runs++
+			t.excess = excessOf(run)
+		}
+		if than := s.results[best].excess; t.excess != nil && (than == nil || *t.excess < *than) {
 			best = c
 		}
 	}
-	if best == nil {
-		return
-	}
-	t := a.search.results[best]
-	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: a.search.worstGoal(t)}
-	if t.measured {
-		a.Closest.Excess = &t.excess
-	}
+	t := s.results[best]
+	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: s.worstGoal(t), Excess: t.excess}
+	return nil
 }
 
 // eliminated lists why the candidates are not the answer: those that were run, and the others of each family together.

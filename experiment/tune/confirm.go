@@ -2,22 +2,27 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 
 	"apfsim/experiment"
-	"apfsim/reports/result"
 	"apfsim/sim/metric"
+	"apfsim/sim/scenario"
 )
 
 // confirmation is the fresh runs of an attempt.
 type confirmation struct {
 	Attempt
 	first  uint64              // seed
-	all    []*experiment.Trial // in the order of the seeds
+	runs   []*experiment.Trial // in the order of the seeds; nil of those that were known
 	passes int
 }
 
-// confirm runs a candidate with fresh seeds. It returns nil if it is not confirmed.
+// confirm runs a candidate with fresh seeds. It returns nil if it is not confirmed. A replay has no fresh seeds: that each
+// of its runs passed is all that it can show.
 func (s *search) confirm(c *Candidate) (*confirmation, error) {
+	if s.replayed {
+		return &confirmation{Attempt{Number: 1, Runs: Replays}, s.present.Spec.Seed, make([]*experiment.Trial, Replays), Replays}, nil
+	}
 	for range attemptsEach {
 		s.attempts++
 		done, err := s.attempt(c, AttemptOf(s.attempts, s.Probability, s.alpha))
@@ -29,34 +34,50 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 }
 
 func (s *search) attempt(c *Candidate, a Attempt) (*confirmation, error) {
-	sc := c.scenarioOf(s.present)
-	done := &confirmation{Attempt: a, first: sc.Spec.Seed + uint64(a.Number)*seedsApart}
-	runs := experiment.BeginTrials(s.ctx, sc, done.first, a.Runs, true, s.mostEvents())
-	defer runs.Stop()
+	done := &confirmation{Attempt: a, first: s.present.Spec.Seed + uint64(a.Number)*seedsApart}
+	runs := s.draw(c, done.first, a.Runs)
+	defer runs.stop()
 	for range a.Runs {
-		run, err := s.take(runs)
+		o, run, err := runs.next()
 		if err != nil {
 			return nil, err
 		}
-		passed := run.Passed()
-		if passed {
-			why, err := s.protected(run, func() (*experiment.Trial, error) { return s.one(s.present, run.Seed) })
-			if err != nil {
-				return nil, err
-			}
-			passed = why == ""
-		}
-		done.all = append(done.all, run)
-		if passed {
+		done.runs = append(done.runs, run)
+		if o.Passed {
 			done.passes++
 		}
-		if len(done.all)-done.passes > a.Failures {
+		if len(done.runs)-done.passes > a.Failures {
 			known := s.of(c)
-			known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.passes, len(done.all))
+			known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.passes, len(done.runs))
 			return nil, nil
 		}
 	}
 	return done, nil
+}
+
+// complete returns all runs of a confirmation to their ends: those that were known, and those that were ended early, are
+// made again.
+func (s *search) complete(c *Candidate, done *confirmation) ([]*experiment.Trial, error) {
+	var again []int
+	for i, run := range done.runs {
+		if run == nil || run.Replication == nil {
+			again = append(again, i)
+		}
+	}
+	sc := c.scenarioOf(s.present)
+	p := s.plan(sc, done.first, len(again))
+	p.Run = func(i int) *scenario.Scenario { return s.variant(sc, done.first+uint64(again[i])) }
+	runs := experiment.BeginTrials(s.ctx, p)
+	defer runs.Stop()
+	all := slices.Clone(done.runs)
+	for _, i := range again {
+		run, err := runs.Next()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = run
+	}
+	return all, nil
 }
 
 // Losses up to these are tolerated.
@@ -72,30 +93,6 @@ func loses(n *metric.Name, before, after float64) bool {
 		return after > before*(1+longerByShare) && after > before+longerByNs
 	}
 	return after > before+moreRejected
-}
-
-// protected says why a run is worse than that of the present configuration with the same seed; "" if no metric that is
-// protected is.
-func (s *search) protected(run *experiment.Trial, present func() (*experiment.Trial, error)) (string, error) {
-	if len(s.Protect) == 0 {
-		return "", nil
-	}
-	other, err := present()
-	if err != nil {
-		return "", err
-	}
-	for _, name := range s.Protect {
-		n, err := ProtectedName(name)
-		if err != nil {
-			return "", err
-		}
-		before, note, ok := result.StatisticValue(other.Summary, &n)
-		after, noteAfter, okAfter := result.StatisticValue(run.Summary, &n)
-		if ok && okAfter && note == "" && noteAfter == "" && loses(&n, before, after) {
-			return name + " got worse", nil
-		}
-	}
-	return "", nil
 }
 
 // ProtectedName returns the statistic by which a metric is protected: the rate of a number of requests, and the 99th

@@ -65,8 +65,11 @@ func (a *Answer) answer() *report.Answer {
 		return &report.Answer{Status: "NO CHANGE NEEDED", Judgement: judge.Good, Why: []string{goals},
 			Sentence: fmt.Sprintf("The goals hold in %d of %d runs.", a.Present.Passes, a.Present.Runs)}
 	case a.Selected != nil:
-		proof := fmt.Sprintf("The goals held in %d of %d fresh runs: a run holds with a probability of at least %v, at %s confidence.",
-			a.Confirmed.Passes, a.Confirmed.Runs, a.Probability, format.Percent(a.Confidence))
+		proof := fmt.Sprintf("The goals held in all of %d runs of the replay. One log is one run: no probability follows.", a.Confirmed.Runs)
+		if a.Probability != nil {
+			proof = fmt.Sprintf("The goals held in %d of %d fresh runs: a run holds with a probability of at least %v, at %s confidence.",
+				a.Confirmed.Passes, a.Confirmed.Runs, *a.Probability, format.Percent(*a.Confidence))
+		}
 		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: []string{proof, now, goals, a.costSentence()}}
 	}
 	sentence := fmt.Sprintf("None of the %d candidates suffices.", a.Candidates)
@@ -120,9 +123,14 @@ func (a *Answer) costSentence() string {
 func (a *Answer) effects(all []Effect) string {
 	var texts []string
 	for _, e := range all {
-		texts = append(texts, fmt.Sprintf("%s %s → %s", e.Statistic, format.ValueText(e.Before, e.Unit, true), format.ValueText(e.After, e.Unit, true)))
+		texts = append(texts, e.Text())
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Text writes a significant change.
+func (e *Effect) Text() string {
+	return fmt.Sprintf("%s %s → %s", e.Statistic, format.ValueText(e.Before, e.Unit, true), format.ValueText(e.After, e.Unit, true))
 }
 
 // ran says what was simulated.

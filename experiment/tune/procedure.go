@@ -55,6 +55,23 @@ func (s *SPRT) Add(passed bool) Decision {
 	return Undecided
 }
 
+// every is the test of a candidate on a replay: each of some runs must pass.
+type every struct{ passes, of int }
+
+// Add adds the next run and returns the decision.
+func (e *every) Add(passed bool) Decision {
+	if !passed {
+		return Rejected
+	}
+	if e.passes++; e.passes == e.of {
+		return Accepted
+	}
+	return Undecided
+}
+
+// test decides from one run after the other whether a configuration holds.
+type test interface{ Add(passed bool) Decision }
+
 // ConfirmationRuns returns the least number of runs of which so many may fail, so that a change whose runs pass with a
 // probability below p is confirmed with a probability of alpha at most: the least n with
 //

@@ -17,11 +17,18 @@ import (
 type Options struct {
 	Scenario    *scenario.Scenario // with the thresholds that are wanted if there are no Goals
 	Goals       metric.Thresholds  // nil for the goals of the scenario
+	Victims     bool               // without goals: they are about harmed workloads that do not cause the harm themselves
 	Kinds       []string           // that are allowed
+	Remedies    []result.RemedyID  // of which the cheapest candidates are looked for besides the answer
 	Protect     []string           // names of metrics with tags that must not get worse
 	Probability float64            // with which a run must hold
 	Confidence  float64            // of the confirmation
 	Budget      int                // greatest number of runs
+	Load        []string           // factors by which the scenario was loaded, as they were given
+
+	Version string           // of the program
+	Dir     string           // folder in which finished runs are kept; "": they are not
+	Part    experiment.Shard // the part of the candidates that is tried; the zero value is all of them
 
 	Progress func(done, all int) // of candidates; nil for none
 }
@@ -46,14 +53,20 @@ type search struct {
 	alpha   float64 // error of the whole answer: 1 − Confidence
 	beta    float64 // probability of rejecting one good candidate
 
+	replayed bool  // a log is replayed, which is the same with every seed
+	phased   bool  // each run of a replay has another phase of the adjustments
+	invented bool  // names of users are drawn anew for each run
 	held     Holds // the goals that are asked for, in the present configuration
 	runs     int   // that were taken
 	attempts int   // confirmations
 	failing  []int // indices of the goals that fail in the present configuration
 
-	first   []*experiment.Trial // runs of the present configuration with the seeds of the search, in their order
-	all     []*Candidate        // the cheapest first
-	results map[*Candidate]*trials
+	explained *experiment.Trial // the run that says what is wrong: the first in which a goal fails
+	journal   *journal
+	first     []*experiment.Trial // runs of the present configuration with the seeds of the search, in their order
+	sent      []map[string]int64  // for these seeds, how many requests arrive in any configuration
+	all       []*Candidate        // the cheapest first
+	results   map[*Candidate]*trials
 }
 
 // trials is what is known of a candidate.
@@ -62,10 +75,9 @@ type trials struct {
 	Decision     Decision
 	Because      string // it is not the answer; "" of one of which nothing is known yet
 
-	failed   []int   // how often each goal failed
-	excess   float64 // the greatest value/limit − 1 of a goal that failed
-	measured bool    // whether excess is known of a run
-	ranAway  bool    // a run was ended because of its events
+	failed  []int    // how often each goal failed
+	excess  *float64 // the greatest value/limit − 1 of a goal that failed, of the runs of which it is known
+	ranAway bool     // a run was ended because of its events
 }
 
 // Infeasible is the error of a scenario that tune cannot search.
@@ -79,42 +91,95 @@ var errBudget = fmt.Errorf("tune: the budget is used up")
 
 // Run searches for the cheapest change with which the goals hold.
 func Run(ctx context.Context, o Options) (*Answer, error) {
-	s := &search{Options: &o, ctx: ctx, alpha: 1 - o.Confidence, results: map[*Candidate]*trials{}}
-	sc := *o.Scenario
-	s.present = &sc
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if sc.Spec.Servers.AdjustmentPhase.After == 0 {
-		sc.Spec.Servers.AdjustmentPhase.Random = true // else one phase decides
-	}
-	if err := experiment.ChooseWarmups(ctx, []*scenario.Scenario{&sc}, noProgress{}); err != nil {
-		return nil, err
-	}
-	asked, err := s.goals()
+	s, needed, err := begin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{SchemaVersion: result.SchemaVersion, Needed: true, Confidence: o.Confidence, Probability: o.Probability, Eliminated: []Eliminated{},
-		Before: []Figure{}, After: []Figure{}, Better: []Effect{}, Worse: []Effect{}, search: s}
-	needed, explained, err := s.tryPresent(asked)
-	if err != nil {
-		return nil, err
-	}
-	a.Verdict = explained.Summary.Verdict
-	for i := range s.present.Spec.Thresholds {
-		t := &s.present.Spec.Thresholds[i]
-		a.Goals = append(a.Goals, t.Key+": "+t.Text)
-	}
-	a.Procedure = s.procedure()
-	a.Present = s.held
+	defer s.journal.close()
+	a := s.newAnswer(needed)
 	if !needed {
-		a.Needed = false
 		a.Runs = s.runs
 		return a, nil
 	}
-	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, o.Kinds); err != nil {
+	selected, confirmed, err := s.walk()
+	if err != nil && err != errBudget {
 		return nil, err
+	}
+	a.OutOfBudget = err == errBudget
+	if selected != nil {
+		a.Selected, a.Confirmed = selected, &Holds{confirmed.passes, confirmed.Runs}
+		err = a.compare(confirmed)
+	} else {
+		err = a.findClosest()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.ByRemedy, err = s.byRemedy(selected); err != nil {
+		return nil, err
+	}
+	a.eliminated()
+	a.Runs = s.runs
+	return a, nil
+}
+
+// RunPart makes the runs of a part of the candidates and keeps them in the folder of the options. It returns how many runs
+// are there.
+func RunPart(ctx context.Context, o Options) (runs int, err error) {
+	s, needed, err := begin(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	defer s.journal.close()
+	if needed {
+		_, _, err = s.walk()
+	}
+	if err != nil && err != errBudget {
+		return 0, err
+	}
+	return len(s.journal.known), s.journal.close()
+}
+
+// begin runs the present configuration and lists the candidates, if a change is needed.
+func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
+	s = &search{Options: &o, ctx: ctx, alpha: 1 - o.Confidence, results: map[*Candidate]*trials{}}
+	sc := *o.Scenario
+	s.present = &sc
+	if err := s.check(); err != nil {
+		return nil, false, err
+	}
+	if s.replayed = replays(&sc); s.replayed {
+		if s.present, err = divideReplay(&sc); err != nil {
+			return nil, false, err
+		}
+	}
+	if phase := &s.present.Spec.Servers.AdjustmentPhase; phase.After == 0 { // else one phase decides
+		s.phased = s.replayed
+		phase.Random = !s.replayed
+	}
+	if err := experiment.ChooseWarmups(ctx, []*scenario.Scenario{s.present}, noProgress{}); err != nil {
+		return nil, false, err
+	}
+	asked, err := s.goals()
+	if err != nil {
+		return nil, false, err
+	}
+	s.invented = invents(s.present)
+	needed, explained, err := s.tryPresent(asked)
+	if err != nil {
+		return nil, false, err
+	}
+	s.explained = explained
+	s.countSent()
+	head, err := s.headOf()
+	if err != nil {
+		return nil, false, err
+	}
+	if s.journal, err = openJournal(o.Dir, head); err != nil || !needed {
+		return s, needed, err
+	}
+	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, o.Kinds); err != nil {
+		return nil, false, err
 	}
 	s.all = s.problem.candidates()
 	decisions := 0
@@ -122,24 +187,21 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 		decisions += f.decisions()
 	}
 	s.beta = s.alpha / float64(max(1, decisions))
-	a.Procedure = s.procedure()
-	a.Candidates = len(s.all)
-	selected, confirmed, err := s.walk()
-	if err != nil && err != errBudget {
-		return nil, err
+	return s, needed, nil
+}
+
+// newAnswer returns the answer as far as it is known before the candidates are tried.
+func (s *search) newAnswer(needed bool) *Answer {
+	a := &Answer{SchemaVersion: result.SchemaVersion, Needed: needed, Procedure: s.procedure(), Present: s.held, Candidates: len(s.all),
+		Verdict: s.explained.Summary.Verdict, Eliminated: []Eliminated{}, Before: []Figure{}, After: []Figure{}, Better: []Effect{}, Worse: []Effect{}, search: s}
+	if !s.replayed {
+		a.Confidence, a.Probability = &s.Confidence, &s.Options.Probability
 	}
-	a.OutOfBudget = err == errBudget
-	if selected != nil {
-		a.Selected, a.Confirmed = selected, &Holds{confirmed.passes, len(confirmed.all)}
-		if err := a.compare(confirmed); err != nil {
-			return nil, err
-		}
-	} else {
-		a.findClosest()
+	for i := range s.present.Spec.Thresholds {
+		t := &s.present.Spec.Thresholds[i]
+		a.Goals = append(a.Goals, t.Key+": "+t.Text)
 	}
-	a.eliminated()
-	a.Runs = s.runs
-	return a, nil
+	return a
 }
 
 // check returns an error for a scenario that cannot be searched.
@@ -151,11 +213,6 @@ func (s *search) check() error {
 	for i := range spec.Events {
 		if spec.Events[i].Apply != nil {
 			return &Infeasible{"an event of the scenario changes the flow-control objects, so that there is no present configuration; remove the events with apply"}
-		}
-	}
-	for i := range spec.Workload {
-		if spec.Workload[i].Arrivals.Trace != nil {
-			return &Infeasible{"the scenario replays a trace, which is the same with every seed; use the scenario that 'apfsim import --fit' makes of the log"}
 		}
 	}
 	return nil
@@ -184,24 +241,10 @@ func (s *search) goals() (asked int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var texts []string
-	if v := run.Summary.Verdict; v != nil {
-		var harmed []string
-		for i := range v.Harmed {
-			if v.Harmed[i].NotServed.Total() > 0 {
-				addName(&harmed, v.Harmed[i].Workload)
-			}
-		}
-		for _, w := range harmed {
-			texts = append(texts, "notServed{workload:"+w+"}: count == 0")
-		}
-	}
-	if len(texts) == 0 {
-		texts = []string{"notServed: count == 0"}
-	}
-	text, wrong := ThresholdsText(texts)
-	if wrong != nil {
-		return 0, wrong
+	s.runs++
+	text, err := ThresholdsText(s.usualGoals(run.Summary.Verdict))
+	if err != nil {
+		return 0, err
 	}
 	if spec.Thresholds, err = parseThresholds(text); err != nil {
 		return 0, err
@@ -209,21 +252,77 @@ func (s *search) goals() (asked int, err error) {
 	return len(spec.Thresholds), nil
 }
 
-// one makes one run.
-func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, error) {
-	runs := experiment.BeginTrials(s.ctx, sc, seed, 1, false, 0)
-	defer runs.Stop()
-	s.runs++
-	return runs.Next()
+// leastHarm is which part of the requests of all victims that are not served a victim must have, so that it is a goal to
+// serve its requests: one of thousands says nothing of the incident.
+const leastHarm = 0.01
+
+// usualGoals returns the goals of a scenario that has none: every request of the harmed workloads is served. Requests that
+// are open at the end are not counted against a workload of which nothing else is wrong: one of a hundred healthy ones is
+// older than the 99th percentile, whatever the configuration is.
+func (s *search) usualGoals(v *result.Overall) (texts []string) {
+	if v == nil {
+		return []string{"notServed: count == 0"}
+	}
+	type harm struct {
+		workload         string
+		rejected, others int64
+	}
+	var harmed []*harm
+	for i := range v.Harmed {
+		h := &v.Harmed[i]
+		at := slices.IndexFunc(harmed, func(x *harm) bool { return x.workload == h.Workload })
+		if at < 0 {
+			at = len(harmed)
+			harmed = append(harmed, &harm{workload: h.Workload})
+		}
+		harmed[at].rejected += h.NotServed.Rejected
+		harmed[at].others += h.NotServed.Total() - h.NotServed.Rejected - h.NotServed.Unfinished
+	}
+	harmed = slices.DeleteFunc(harmed, func(h *harm) bool { return h.rejected+h.others == 0 })
+	isCausing := func(h *harm) bool { return overDemands(v, h.workload) }
+	if victims := slices.DeleteFunc(slices.Clone(harmed), isCausing); s.Victims && len(victims) > 0 {
+		all := int64(0)
+		for _, h := range victims {
+			all += h.rejected + h.others
+		}
+		harmed = slices.DeleteFunc(victims, func(h *harm) bool { return float64(h.rejected+h.others) < leastHarm*float64(all) })
+	}
+	for _, h := range harmed {
+		if h.others == 0 {
+			texts = append(texts, "rejected{workload:"+h.workload+"}: rate == 0")
+		} else {
+			texts = append(texts, "notServed{workload:"+h.workload+"}: count == 0")
+		}
+	}
+	if len(texts) == 0 {
+		texts = []string{"rejected: rate == 0"}
+	}
+	return texts
+}
+
+// overDemands says whether flows of a harmed workload asked for more than their fair share of a level that was full.
+func overDemands(v *result.Overall, workload string) bool {
+	for i := range v.Causes {
+		if c := &v.Causes[i]; c.Kind == result.ByDemand {
+			for k := range v.Harmed {
+				h := &v.Harmed[k]
+				over := func(f result.CauseFlow) bool { return f.OfFairShare > 1 && f.Flow == h.Flow }
+				if h.Workload == workload && (slices.ContainsFunc(c.Flows, over) || h.Flow == "" && slices.Contains(c.Workloads, workload)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // tryPresent decides whether a change is needed, by the goals that are asked for. Goals of the scenario beside them that
 // do not hold in each run are no goals any more. It returns the run that explains what is wrong: the first one in which a
 // goal fails, or else the first one.
 func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial, err error) {
-	runs := experiment.BeginTrials(s.ctx, s.present, s.present.Spec.Seed, mostRuns, false, 0)
+	runs := experiment.BeginTrials(s.ctx, s.plan(s.present, s.present.Spec.Seed, mostRuns))
 	defer runs.Stop()
-	test := SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: s.alpha}
+	test := s.newTest(s.alpha)
 	failed := make([]bool, len(s.present.Spec.Thresholds))
 	for decision := Undecided; decision == Undecided && len(s.first) < mostRuns; {
 		run, err := runs.Next()
@@ -242,8 +341,11 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 		}
 		decision = test.Add(passed)
 		needed = decision != Accepted
+		s.held.Runs++
+		if passed {
+			s.held.Passes++
+		}
 	}
-	s.held = Holds{test.Passes, test.Runs}
 	if explained == nil {
 		explained = s.first[0]
 	}
@@ -271,26 +373,39 @@ func (f *family) decisions() int {
 	return min(len(f.all), 2*bits.Len(uint(len(f.all)))+2)
 }
 
-// walk goes up the costs until a candidate is confirmed. It returns nil if none is.
+// walk goes up the costs until a candidate is confirmed. It returns nil if none is. A part of the candidates ends with the
+// first one that is accepted: the confirmation is left to whoever has all parts.
 func (s *search) walk() (*Candidate, *confirmation, error) {
+	units := map[*family]int{}
 	for i, c := range s.all {
 		if s.Progress != nil {
 			s.Progress(i, len(s.all))
+		}
+		unit := i
+		if first, ok := units[c.family]; ok && c.family.monotone {
+			unit = first // one machine bisects the whole family
+		} else {
+			units[c.family] = i
+		}
+		if s.Part.Of > 1 && unit%s.Part.Of != s.Part.Index {
+			continue
 		}
 		if c.family.monotone && !c.family.searched {
 			if err := s.bisect(c.family); err != nil {
 				return nil, nil, err
 			}
 		}
-		known := s.of(c)
-		if known.Because != "" {
+		if s.of(c).Because != "" {
 			continue
 		}
 		if err := s.decide(c); err != nil {
 			return nil, nil, err
 		}
-		if known.Decision != Accepted {
+		if s.of(c).Decision != Accepted {
 			continue
+		}
+		if s.Part.Of > 1 {
+			return nil, nil, nil
 		}
 		confirmed, err := s.confirm(c)
 		if err != nil {
@@ -317,28 +432,20 @@ func (s *search) decide(c *Candidate) error {
 	if known.Decision != Undecided {
 		return nil
 	}
-	sc := c.scenarioOf(s.present)
-	runs := experiment.BeginTrials(s.ctx, sc, sc.Spec.Seed, mostRuns, true, s.mostEvents())
-	defer runs.Stop()
-	test := s.test()
+	runs := s.draw(c, s.present.Spec.Seed, mostRuns)
+	defer runs.stop()
+	test := s.newTest(s.beta)
 	for known.Decision == Undecided && known.Runs < mostRuns {
-		run, err := s.take(runs)
+		o, _, err := runs.next()
 		if err != nil {
 			return err
 		}
-		passed, why := run.Passed(), ""
-		if passed {
-			if why, err = s.protected(run, func() (*experiment.Trial, error) { return s.presentRun(known.Runs) }); err != nil {
-				return err
-			}
-			passed = why == ""
-		}
-		known.add(run, passed)
-		known.Decision = test.Add(passed)
+		known.add(o)
+		known.Decision = test.Add(o.Passed)
 		if known.Decision == Rejected {
 			known.Because = s.rejection(known)
-			if why != "" {
-				known.Because += "; " + why
+			if o.Worse != "" {
+				known.Because += "; " + o.Worse
 			}
 		}
 	}
@@ -348,52 +455,18 @@ func (s *search) decide(c *Candidate) error {
 	return nil
 }
 
-// moreEvents is how many times as many events as now a run of a candidate may have.
-const moreEvents = 20
-
-// mostEvents is how many events a run of a candidate may have.
-func (s *search) mostEvents() uint64 { return moreEvents * s.first[0].Events }
-
-// take returns the next run, unless the budget is used up.
-func (s *search) take(runs *experiment.Trials) (*experiment.Trial, error) {
-	if s.runs >= s.Budget {
-		return nil, errBudget
-	}
-	s.runs++
-	return runs.Next()
-}
-
-// presentRun returns a run of the present configuration with a seed of the search, counted from 0.
-func (s *search) presentRun(i int) (*experiment.Trial, error) {
-	for len(s.first) <= i {
-		run, err := s.one(s.present, s.present.Spec.Seed+uint64(len(s.first)))
-		if err != nil {
-			return nil, err
-		}
-		s.first = append(s.first, run)
-	}
-	return s.first[i], nil
-}
-
 // add adds a run.
-func (t *trials) add(run *experiment.Trial, passed bool) {
+func (t *trials) add(o *outcome) {
 	t.Runs++
-	if passed {
+	if o.Passed {
 		t.Passes++
 	}
-	for _, i := range run.Failed() {
+	for _, i := range o.Failed {
 		t.failed[i]++
 	}
-	if run.RanAway {
-		t.ranAway = true
-	}
-	if run.Replication == nil {
-		return
-	}
-	for i := range run.Summary.Thresholds {
-		if v := &run.Summary.Thresholds[i]; !v.Passed && v.Value != nil && v.Limit != 0 {
-			t.excess, t.measured = max(t.excess, *v.Value/v.Limit-1), true
-		}
+	t.ranAway = t.ranAway || o.RanAway
+	if o.Excess != nil && (t.excess == nil || *o.Excess > *t.excess) {
+		t.excess = o.Excess
 	}
 }
 
@@ -435,19 +508,18 @@ func (s *search) hopeless(f *family) (bool, error) {
 		}
 	}
 	c := f.all[len(f.all)-1]
-	sc := c.scenarioOf(s.present)
-	runs := experiment.BeginTrials(s.ctx, sc, sc.Spec.Seed, mostRuns, true, s.mostEvents())
-	defer runs.Stop()
-	test, known := s.test(), &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
+	runs := s.draw(c, s.present.Spec.Seed, mostRuns)
+	defer runs.stop()
+	test, known := s.newTest(s.beta), &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
 	for known.Decision == Undecided {
-		run, err := s.take(runs)
+		o, _, err := runs.next()
 		if err != nil {
 			return false, err
 		}
-		if run.Passed() {
+		if o.Passed {
 			return false, nil
 		}
-		known.add(run, false)
+		known.add(o)
 		known.Decision = test.Add(false)
 	}
 	if s.tooMuch(known) {
@@ -458,9 +530,14 @@ func (s *search) hopeless(f *family) (bool, error) {
 	return true, nil
 }
 
-// test returns the test of a candidate. One that is accepted wrongly costs a confirmation; one that is rejected wrongly is
-// lost.
-func (s *search) test() SPRT { return SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: s.beta} }
+// newTest returns the test of a configuration, which rejects one whose runs hold with a probability of good or more with
+// the probability beta. One that is accepted wrongly costs a confirmation; one that is rejected wrongly is lost.
+func (s *search) newTest(beta float64) test {
+	if s.replayed {
+		return &every{of: Replays}
+	}
+	return &SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: beta}
+}
 
 // rejection says why a candidate was rejected.
 func (s *search) rejection(t *trials) string {
@@ -525,6 +602,9 @@ func (s *search) bisect(f *family) error {
 
 // procedure says how the answer was found.
 func (s *search) procedure() string {
+	if s.replayed {
+		return fmt.Sprintf("%d runs of the replay of each candidate, all of which must hold", Replays)
+	}
 	text := fmt.Sprintf("SPRT of p0 %v and p1 %v", acceptable, good)
 	if s.beta > 0 {
 		text += fmt.Sprintf(", alpha %.3g, beta %.3g", s.alpha, s.beta)

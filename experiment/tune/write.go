@@ -22,7 +22,7 @@ const (
 )
 
 // Files are the names of all of them.
-var Files = []string{AnswerFile, ChangeFile, DiffFile}
+var Files = []string{AnswerFile, ChangeFile, DiffFile, TrialsFile}
 
 // Write adds the files of an answer to a set. Files with a change that an earlier answer has left are removed if there is
 // none now.
@@ -32,6 +32,9 @@ func (a *Answer) Write(set *atomicfile.Set, dir string) error {
 		return err
 	}
 	if err := set.Write(filepath.Join(dir, AnswerFile), []byte(text.String())); err != nil {
+		return err
+	}
+	if err := a.search.journal.write(set, dir); err != nil {
 		return err
 	}
 	if a.Selected == nil {

@@ -87,13 +87,32 @@ func (id Identity) For(client int) (user string, groups []string) {
 	return user, classify.GroupsOf(user, groups)
 }
 
+// placeholder stands for the index of a client in a name.
+const placeholder = "{i}"
+
+// Invented says whether the names of the clients are made of their indices, and are not those of real users. Nodes do not
+// count, because requests and objects name them, too.
+func (id *Identity) Invented() bool { return strings.Contains(id.User+id.ServiceAccount, placeholder) }
+
+// Marked returns the identity with a mark behind each index, so that the clients have other names.
+func (id Identity) Marked(mark string) Identity {
+	with := func(s string) string { return strings.ReplaceAll(s, placeholder, placeholder+"-"+mark) }
+	id.User, id.ServiceAccount = with(id.User), with(id.ServiceAccount)
+	groups := make([]string, 0, len(id.Groups))
+	for _, g := range id.Groups {
+		groups = append(groups, with(g))
+	}
+	id.Groups = groups
+	return id
+}
+
 // NodeOf returns the name of the node as which a client acts; "" if it is none.
 func (id *Identity) NodeOf(client int) string { return expand(id.Node, client) }
 
 // expand puts a client's index in place of {i}.
 func expand(s string, client int) string {
-	if !strings.Contains(s, "{i}") {
+	if !strings.Contains(s, placeholder) {
 		return s
 	}
-	return strings.ReplaceAll(s, "{i}", strconv.Itoa(client))
+	return strings.ReplaceAll(s, placeholder, strconv.Itoa(client))
 }
