@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"apfsim/experiment/incident"
+	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
@@ -30,7 +31,8 @@ kube-apiserver, as for 'apfsim import'; an audit log alone is enough.
 The command imports the logs, replays them, and compares the replay with the logs. What the logs
 themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
 replay: if it does not agree with the logs, the second line says why, causes are marked, and no
-remedy is offered.`,
+remedy is offered. Remedies are tried in the replay, and the cheapest one that holds in a scenario that
+is fitted to the logs, too.`,
 		Example: `  apfsim diagnose audit.log
   apfsim diagnose audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
   apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
@@ -40,7 +42,7 @@ remedy is offered.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json and the files of the import; it is created if it does not exist")
+	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
 	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
 	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
 	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or watch")
@@ -67,7 +69,7 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	defer stop()
 	var made atomicfile.Set
 	defer made.Discard()
-	if err := flags.paths(args, options.Settings, incident.PageFile, incident.DiagnosisFile).prepare(cmd, &made); err != nil {
+	if err := flags.paths(args, options.Settings, incident.PageFile, incident.DiagnosisFile, tune.ChangeFile).prepare(cmd, &made); err != nil {
 		return err
 	}
 	diagnosis, err := incident.Diagnose(ctx, options, client)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"apfsim/document"
+	"apfsim/experiment/tune"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
@@ -45,14 +46,7 @@ type Diagnosis struct {
 	Wanted        []Wanted        `json:"wanted"`
 
 	imported *Report
-}
-
-// Remedy is a change that may help.
-type Remedy struct {
-	ID       result.RemedyID `json:"id"`
-	Sentence string          `json:"sentence"`
-	Tried    bool            `json:"tried"`
-	Holds    *bool           `json:"holds"` // whether it prevents the harm; null if it was not tried
+	answer   *tune.Answer // of the search for remedies; nil if none was tried
 }
 
 // Wanted is an input that would say what is not known.
@@ -79,12 +73,22 @@ func Diagnose(ctx context.Context, o Options, client string) (_ *Diagnosis, err 
 		return nil, err
 	}
 	d, err := imported.diagnosis(client)
+	if err == nil {
+		err = d.tryRemedies(ctx, o.Dir)
+	}
 	if err != nil || !keep {
 		return d, err
 	}
 	var list files.List
 	list.Add(PageFile, func(w io.Writer) error { return render.HTML(w, d.Document()) })
 	list.Add(DiagnosisFile, func(w io.Writer) error { return format.WriteJSON(w, d) })
+	if d.answer != nil && d.answer.Selected != nil {
+		change, err := d.answer.Manifest()
+		if err != nil {
+			return nil, err
+		}
+		list.Files = append(list.Files, files.File{Name: tune.ChangeFile, Data: change})
+	}
 	return d, files.Write(o.Dir, list)
 }
 
@@ -108,7 +112,7 @@ func (r *Report) diagnosis(client string) (*Diagnosis, error) {
 	d.judge(about)
 	for i := range d.Verdict.Try {
 		t := &d.Verdict.Try[i]
-		d.Remedies = append(d.Remedies, Remedy{ID: t.Remedy, Sentence: t.Sentence})
+		d.Remedies = append(d.Remedies, Remedy{ID: t.Remedy, Sentence: t.Sentence, Worse: []string{}})
 	}
 	return d, nil
 }

@@ -15,6 +15,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"apfsim/experiment"
+	"apfsim/experiment/tune"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/result"
@@ -261,7 +263,7 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 			t.Errorf("the first ten lines lack %q:\n%s", want, text)
 		}
 	}
-	if !d.ReplayTrusted || !strings.HasPrefix(lines[1], "The replay agrees with its log: ") || len(d.Remedies) == 0 || d.Remedies[0].Tried {
+	if !d.ReplayTrusted || !strings.HasPrefix(lines[1], "The replay agrees with its log: ") || len(d.Remedies) == 0 || !d.Remedies[0].Tried {
 		t.Errorf("trusted %v, remedies %+v, second line %s", d.ReplayTrusted, d.Remedies, lines[1])
 	}
 	if d.KubernetesVersion != "1.33.2" && d.KubernetesVersion != "1.33" || d.VersionFrom != VersionMetrics {
@@ -275,6 +277,56 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 	narrowed, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "deployer")
 	if len(narrowed.Clients) != 2 || len(narrowed.Verdict.Harmed) != 1 || !strings.Contains(lines[0], " requests of ") {
 		t.Errorf("%d clients and %d harmed, want the deployer and its neighbour: %s", len(narrowed.Clients), len(narrowed.Verdict.Harmed), lines[0])
+	}
+}
+
+// The remedies are tried. The first one is the cheapest: with its file beside the configuration, the replay rejects no
+// request of the deployer any more, and rejects more of the agent that fills the queues.
+func TestDiagnoseTriesRemedies(t *testing.T) {
+	w := writeIncident(t, logFiles{nodes: 100})
+	sources, err := requests.Sources(slices.Concat(w.audit, w.server), nil, logfile.Options{Reference: incidentStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := ReadSettings("", []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "incident")
+	d, err := Diagnose(context.Background(), Options{Sources: sources, Settings: settings, Server: "a", Dir: dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.Remedies[0]
+	if first.Holds == nil || !*first.Holds || first.File != tune.ChangeFile || first.NotServed.After != 0 || first.NotServed.Before < 0.2 || len(first.Worse) == 0 {
+		t.Errorf("the first remedy is %+v; want one that holds, with a file, and the agent among those who lose", first)
+	}
+	if f := first.Fitted; f == nil || f.Before.Passes > 2 || f.After.Passes < f.After.Runs-2 {
+		t.Errorf("in the fitted scenario: %+v; want that it helps there, too", f)
+	}
+	if last := d.Remedies[len(d.Remedies)-1]; last.ID != result.LimitClient || last.Tried || last.Holds != nil {
+		t.Errorf("the last remedy is %+v; want that of the clients, which is not tried", last)
+	}
+	rejected := func(options loader.Options) (deployer, all int64) {
+		sc, err := experiment.LoadOne(filepath.Join(dir, ScenarioFile), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed, err := replay(t.Context(), sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range replayed.Summary.Flows {
+			if f := &replayed.Summary.Flows[i]; f.ShortName() == "deployer" {
+				deployer += f.Rejected
+			}
+		}
+		return deployer, replayed.Summary.Total.Rejected
+	}
+	deployer, all := rejected(loader.Options{})
+	then, allThen := rejected(loader.Options{AddConfigFiles: []string{filepath.Join(dir, tune.ChangeFile)}})
+	if deployer < 50 || then != 0 || allThen <= all {
+		t.Errorf("%d requests of the deployer are rejected, and with the change %d; %d and %d of all; want none of the deployer, and more of the agent", deployer, then, all, allThen)
 	}
 }
 

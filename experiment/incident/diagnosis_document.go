@@ -38,9 +38,14 @@ func (d *Diagnosis) Document() *report.Document {
 	}
 	if len(v.Causes) > 0 {
 		add("causes", "Causes", report.Terminal, report.Part{Heading: "Causes", List: report.AnswerOf(v).Why})
-		remedies := verdict
-		remedies.Only, remedies.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name != "try" })
-		doc.Sections = append(doc.Sections, remedies)
+		if d.answer == nil { // else the table of what was tried has them
+			remedies := verdict
+			remedies.Only, remedies.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name != "try" })
+			doc.Sections = append(doc.Sections, remedies)
+		}
+	}
+	if d.answer != nil {
+		add("remedies", "What was tried", 0, report.Part{Table: d.remedyTable()}, report.Part{List: d.remedyNotes()})
 	}
 	compared := report.ReplayTable(d.Replay)
 	add("replay", "Log and replay", 0, report.Part{Table: compared})
@@ -123,6 +128,18 @@ func untilFormat(from, to time.Time) string {
 	return "2006-01-02 15:04:05Z"
 }
 
+// triedText says what is known of the first change that may help.
+func (d *Diagnosis) triedText() string {
+	r := &d.Remedies[0]
+	switch {
+	case r.Holds == nil:
+		return " (not tried)"
+	case !*r.Holds:
+		return " (tried: it does not help enough)"
+	}
+	return fmt.Sprintf(" (tried: %s of the requests of those hurt are not served, before %s)", format.Percent(r.NotServed.After), format.Percent(r.NotServed.Before))
+}
+
 // answerTable has the rows that answer who, when and how.
 func (d *Diagnosis) answerTable() *report.Table {
 	v := d.Verdict
@@ -184,7 +201,7 @@ func (d *Diagnosis) answerTable() *report.Table {
 	}
 	switch {
 	case len(v.Try) > 0:
-		text := strings.TrimSuffix(v.Try[0].Sentence, ".") + " (not tried)"
+		text := strings.TrimSuffix(v.Try[0].Sentence, ".") + d.triedText()
 		if more := len(v.Try) - 1; more > 0 {
 			text += "; " + format.Counted(more, "other") + " below"
 		}

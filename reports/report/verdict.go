@@ -165,6 +165,9 @@ func triedCell(r *result.Remedy) Cell {
 	if r.Proved {
 		return Cell{Text: "helps", Judgement: judge.Good}
 	}
+	if r.Tried {
+		return Word("does not help enough")
+	}
 	return Word("not tried")
 }
 

@@ -113,7 +113,8 @@ type Remedy struct {
 	Remedy   RemedyID `json:"remedy"`
 	Sentence string   `json:"sentence"`
 	Causes   []string `json:"causes"` // the IDs of the causes that it is for
-	Proved   bool     `json:"proved"` // whether runs have shown that it helps
+	Tried    bool     `json:"tried"`  // whether runs were made with it
+	Proved   bool     `json:"proved"` // whether they have shown that it helps
 }
 
 // RemedyID is a kind of change.
