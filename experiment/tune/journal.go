@@ -3,6 +3,7 @@ package tune
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,14 +129,14 @@ func (j *journal) read(path string, text []byte) (whole int, err error) {
 func differenceOfHeads(is, want []byte) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(is, &a) != nil || json.Unmarshal(want, &b) != nil {
-		return "its first line is not that of a search"
+		return "the first line is not that of a search"
 	}
 	for _, field := range []string{"schemaVersion", "version", "scenario", "inputs", "load", "seed", "goals", "protect"} {
 		if !bytes.Equal(a[field], b[field]) {
-			return fmt.Sprintf("its %s is %s, and now it is %s", field, a[field], b[field])
+			return fmt.Sprintf("%s was %s, and is %s now", field, cmp.Or(string(a[field]), "none"), cmp.Or(string(b[field]), "none"))
 		}
 	}
-	return "its first line differs"
+	return "the first line differs"
 }
 
 // HasTrials says whether a folder has the runs of a search.

@@ -124,7 +124,7 @@ func TestSearchContinuesAndIsShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := tune.Run(t.Context(), o)
-		if err == nil || !strings.Contains(err.Error(), "its seed is 2, and now it is 1") {
+		if err == nil || !strings.Contains(err.Error(), "seed was 2, and is 1 now") {
 			t.Errorf("got %v; want an error that says how the search differs", err)
 		}
 	})
