@@ -33,7 +33,7 @@ var problems = []struct {
 // fastest is the index of the problem that takes least time.
 const fastest = 4
 
-func solve(t *testing.T, file string, kinds []string, seed uint64) *tune.Answer {
+func solve(t testing.TB, file string, kinds []string, seed uint64) *tune.Answer {
 	t.Helper()
 	sc, err := experiment.LoadOne(filepath.Join("testdata", file+".yaml"), loader.Options{})
 	if err != nil {
