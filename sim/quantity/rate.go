@@ -14,8 +14,8 @@ import (
 // 10/h.
 type Rate float64
 
-// highestRate is one event per nanosecond, the resolution of the clock.
-const highestRate = Rate(time.Second)
+// HighestRate is one event per nanosecond, the resolution of the clock.
+const HighestRate = Rate(time.Second)
 
 var rateUnits = map[string]float64{"s": 1, "m": 60, "h": 3600}
 
@@ -38,7 +38,7 @@ func (r *Rate) UnmarshalDocument(d *document.Decoder, n *document.Node, path str
 		d.Fail(n, path, "%q is not a rate; want one such as 100/s, 5/m or 10/h", document.Abridge(n.Text))
 	case value < 0:
 		d.Fail(n, path, "%s is negative; want a rate of 0/s or more", n.Text)
-	case Rate(value/seconds) > highestRate:
+	case Rate(value/seconds) > HighestRate:
 		d.Fail(n, path, "%s is more than 1e9/s, one per nanosecond", n.Text)
 	default:
 		*r = Rate(value / seconds)

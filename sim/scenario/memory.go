@@ -80,7 +80,7 @@ func (d *demand) workload(path string, w *workload.Workload) {
 		d.add(path+".arrivals.closed.concurrency", clients*float64(a.Concurrency)*requestBytes, "the requests in progress")
 	}
 	if a := w.Arrivals.Burst; a != nil {
-		d.add(path+".arrivals.burst.requests", clients*float64(a.Requests)*requestBytes, "the requests of a burst")
+		d.add(path+".arrivals.burst.requests", a.InOne(w.Clients)*requestBytes, "the requests of a burst")
 	}
 	b, at := w.Behaviour, path+".behaviour"
 	if b == nil {

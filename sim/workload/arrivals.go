@@ -78,7 +78,7 @@ func (w *Workload) ExpectedArrivals(duration quantity.Duration) float64 {
 		if a.Burst.Every > 0 {
 			bursts = math.Ceil((seconds*1e9 - float64(a.Burst.At)) / float64(a.Burst.Every))
 		}
-		n = float64(a.Burst.Requests) * bursts
+		return a.Burst.InOne(w.Clients) * bursts
 	case a.Closed != nil:
 		n = float64(a.Closed.Concurrency) * (1 + seconds*1e9/max(a.Closed.Think.MeanNs()+w.meanExecutionNs(), leastCycleNs(w)))
 	}
@@ -97,8 +97,8 @@ var never = math.Inf(1)
 
 // New returns an open-loop process of which nobody wants to hear after endNs, nil
 // for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
-// in the room that is given.
-func newProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *poissonProcess) Process {
+// in the room that is given. Index is that of the client among so many.
+func newProcess(a *Arrivals, index, clients int, open func(*random.Stream), endNs int64, room *poissonProcess) Process {
 	switch {
 	case a.Constant != nil:
 		// One unit of expected arrivals apart, beginning anywhere within the first.
@@ -125,17 +125,17 @@ func newProcess(a *Arrivals, open func(*random.Stream), endNs int64, room *poiss
 		p.onUntil = float64(a.OnOff.On.Sample(&p.random.Rand))
 		return p
 	case a.Burst != nil:
-		return &burst{arrivals: a.Burst}
+		return &burst{arrivals: a.Burst, requests: a.Burst.of(index, clients)}
 	}
 	return nil
 }
 
 // Times yields the times at which a client of an open-loop workload sends requests by itself, in nanoseconds since the
 // start of the workload and before an end: those of the client with this index of a workload of this name, in a run with
-// this seed. It yields nothing for arrivals that depend on responses, or on a trace.
+// this seed, without a load. It yields nothing for arrivals that depend on responses, or on a trace.
 func ArrivalTimes(a *Arrivals, seed uint64, workload string, index int, endNs int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		p := newProcess(a, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &poissonProcess{})
+		p := newProcess(a, 0, 1, func(s *random.Stream) { s.Open(seed, workload, index, "arrivals") }, endNs, &poissonProcess{})
 		for p != nil {
 			at, sends := p.Next()
 			if at >= float64(endNs) || sends && !yield(int64(at)) {

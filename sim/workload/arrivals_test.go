@@ -13,7 +13,7 @@ func open(s *random.Stream) { s.Open(1, "tested", 0, "arrivals") }
 
 // times returns the arrivals before end, in seconds.
 func times(a Arrivals, end float64) []float64 {
-	p := newProcess(&a, open, int64(end*second), &poissonProcess{})
+	p := newProcess(&a, 0, 1, open, int64(end*second), &poissonProcess{})
 	var all []float64
 	for {
 		ns, sends := p.Next()
@@ -169,7 +169,7 @@ func constant(t *testing.T, d time.Duration) quantity.Distribution {
 // the rate.
 func TestSearchesOfOnOffEnd(t *testing.T) {
 	a := Arrivals{OnOff: &OnOffArrivals{Rate: 100_000, On: quantity.Constant(1), Off: quantity.Constant(0)}}
-	p := newProcess(&a, open, second, &poissonProcess{})
+	p := newProcess(&a, 0, 1, open, second, &poissonProcess{})
 	sent, searches, last := 0, 0, 0.0
 	for sent < 100 {
 		at, sends := p.Next()

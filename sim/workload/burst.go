@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"math"
+
 	"apfsim/sim/quantity"
 )
 
@@ -10,10 +12,29 @@ type BurstArrivals struct {
 	Requests int               `json:"requests" document:"required,maximum=100000000" jsonschema:"minimum=1" jsonschema_description:"Number of requests that a client sends in one burst."`
 	Over     quantity.Duration `json:"over,omitempty" jsonschema_description:"The time over which they are spread evenly; 0 for all at once."`
 	Every    quantity.Duration `json:"every,omitempty" jsonschema_description:"From the beginning of one burst to that of the next; 0 for a single burst."`
+
+	load float64 // by which the requests of all clients together are multiplied; 0 for 1
+}
+
+// InOne returns how many requests so many clients send together in one burst.
+func (b *BurstArrivals) InOne(clients int) float64 {
+	n := float64(b.Requests) * float64(clients)
+	if b.load > 0 {
+		return max(1, math.Round(b.load*n))
+	}
+	return n
+}
+
+// of returns how many requests a client sends in one burst. A load is divided evenly: two clients differ by one at most.
+func (b *BurstArrivals) of(index, clients int) int {
+	all, n := int64(b.InOne(clients)), int64(clients)
+	return int(all*int64(index+1)/n - all*int64(index)/n)
 }
 
 func (c *checker) burst(path string, b *BurstArrivals, w *Workload) {
-	if b.Requests > 0 && w.Clients > mostAtOnce/b.Requests {
+	if all := b.InOne(w.Clients); all > mostAtOnce && b.load > 0 {
+		c.Fail(path+".requests", "%v times %d times %d clients: want at most %d requests at once", b.load, b.Requests, w.Clients, mostAtOnce)
+	} else if all > mostAtOnce {
 		c.Fail(path+".requests", "%d times %d clients: want at most %d requests at once", b.Requests, w.Clients, mostAtOnce)
 	}
 	if b.Requests == 1 && b.Over > 0 {
@@ -30,20 +51,21 @@ func (c *checker) burst(path string, b *BurstArrivals, w *Workload) {
 // burst sends a number of requests evenly over a while, again and again.
 type burst struct {
 	arrivals *BurstArrivals
+	requests int // of the client in one burst
 	sent     int // in the present burst
 	bursts   int // complete
 }
 
 func (p *burst) Next() (float64, bool) {
 	a := p.arrivals
-	if p.sent == a.Requests {
-		if a.Every == 0 {
+	if p.sent == p.requests {
+		if a.Every == 0 || p.requests == 0 {
 			return never, false
 		}
 		p.sent = 0
 		p.bursts++
 	}
-	at := float64(a.At) + float64(p.bursts)*float64(a.Every) + float64(a.Over)*float64(p.sent)/float64(a.Requests)
+	at := float64(a.At) + float64(p.bursts)*float64(a.Every) + float64(a.Over)*float64(p.sent)/float64(p.requests)
 	p.sent++
 	return at, true
 }

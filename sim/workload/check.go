@@ -105,6 +105,7 @@ func (c *checker) workload(path string, w *Workload) {
 	if c.stored && w.Delay.Given() && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
 		c.Warn(path+".delay", "has no effect on requests for resources: how long they wait for etcd follows from spec.store")
 	}
+	c.load(path+".load", w)
 	c.retry(path+".retry", &w.Retry)
 }
 

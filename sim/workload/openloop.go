@@ -15,7 +15,7 @@ type openLoop struct {
 // Start implements source.
 func (o *openLoop) Start(int64) {
 	o.open()
-	o.process = newProcess(&o.Arrivals, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
+	o.process = newProcess(&o.Arrivals, int(o.index), o.Clients, func(s *random.Stream) { o.stream(s, "arrivals") }, o.endNs-o.startNs, &o.poisson)
 	o.next()
 }
 

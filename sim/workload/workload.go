@@ -31,7 +31,8 @@ type Workload struct {
 	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
 	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`
 	Execution quantity.Distribution `json:"execution,omitempty" also:"latency,duration,serviceTime,executionTime" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
-	Arrivals  Arrivals              `json:"arrivals,omitempty" also:"arrival,load"`
+	Arrivals  Arrivals              `json:"arrivals,omitempty" also:"arrival"`
+	Load      float64               `json:"load,omitempty" document:"maximum=1e6" jsonschema:"default=1,exclusiveMinimum=0" jsonschema_description:"Everything arrives so many times as often: rates and bursts are multiplied, of closed loops and behaviours the clients. Not for a trace."`
 	Start     quantity.Duration     `json:"start,omitempty" also:"begin,from" jsonschema_description:"When the clients begin."`
 	Stop      quantity.Duration     `json:"stop,omitempty" also:"end,until" jsonschema_description:"When the clients send their last request; without it, at the end of the run."`
 	Retry     Retry                 `json:"retry,omitempty" also:"retries"`
@@ -44,9 +45,10 @@ type Workload struct {
 
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 
-	retryGiven bool
-	single     bool // Requests was filled in from Request
-	Callback   bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
+	retryGiven   bool
+	givenClients int  // Clients before a load has multiplied them
+	single       bool // Requests was filled in from Request
+	Callback     bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
 }
 
 // UnmarshalDocument implements document.Unmarshaler.
@@ -57,7 +59,7 @@ func (w *Workload) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 }
 
 // SetDefaults fills in what a decoded workload leaves out and what follows from other fields.
-// A single request becomes a list of one.
+// A single request becomes a list of one, and the load is applied.
 func (w *Workload) SetDefaults() {
 	if w.Behaviour != nil && !w.retryGiven {
 		w.Retry = clientGo() // the clients are client-go's
@@ -65,6 +67,7 @@ func (w *Workload) SetDefaults() {
 	if w.Arrivals.Trace != nil {
 		return
 	}
+	w.applyLoad()
 	if w.Request != nil && w.Requests == nil {
 		w.single = true
 		w.Requests = []WeightedRequest{{Request: *w.Request, Weight: evenWeight}}
