@@ -28,6 +28,7 @@ type runFlags struct {
 	flows        bool
 	seed         uint64
 	set          []string
+	load         []string
 	config       []string
 	addConfig    []string
 	replications int
@@ -77,6 +78,7 @@ or invalid input; 99 a threshold failed, or a fingerprint does not match the exp
 	f.BoolVar(&flags.flows, "flows", false, "with -o, also write the statistics of all flows, flows.csv; summary.json lists at most 10 000 of them")
 	f.Uint64Var(&flags.seed, "seed", 0, "use seed `N` instead of the scenarios' own")
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios or of a priority level, such as spec.workload[mice].clients=10 or level[workload-low].handSize=8; the value is YAML; may be repeated")
+	addLoad(f, &flags.load)
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
 	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration; one of the same kind and name takes the place of the scenario's; may be repeated")
 	f.IntVar(&flags.replications, "replications", 0, "run each scenario `N` times with consecutive seeds, instead of the scenarios' own number")
@@ -123,7 +125,11 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err := outIsFormat(cmd, flags.out); err != nil {
 		return invalid(err)
 	}
-	loaded, err := experiment.Load(args, loader.Options{Set: assign.New("--set", flags.set), ConfigFiles: flags.config, AddConfigFiles: flags.addConfig})
+	loads, err := assign.ParseLoads("--load", flags.load)
+	if err != nil {
+		return invalid(err)
+	}
+	loaded, err := experiment.Load(args, loader.Options{Set: assign.New("--set", flags.set), Load: loads, ConfigFiles: flags.config, AddConfigFiles: flags.addConfig})
 	if err != nil {
 		return invalid(err)
 	}

@@ -23,6 +23,7 @@ var tuneFormats = []string{"text", "json", "markdown"}
 
 type tuneFlags struct {
 	goals, protect []string
+	load           []string
 	allow, forbid  []string
 	budget         int
 	probability    float64
@@ -45,7 +46,7 @@ same with every seed, so that it shows what holds for this log, and no probabili
 
 The candidates and their costs are known before anything is run. The command runs the present
 configuration, walks up the costs with the same seeds for all candidates, and confirms the first
-one that suffices with fresh seeds. It applies nothing.
+one that suffices with fresh seeds. It applies nothing. With --load 2 it asks for twice the load.
 
 With -o, DIR gets change.yaml for kubectl apply, change.diff, tune.json and the finished runs: after an
 interruption, run the same command again to continue. With --shard, several machines share the
@@ -53,7 +54,8 @@ candidates; 'apfsim merge' merges their folders, and the command without --shard
 folder, gives the answer. The exit status is 0 if a change was found or none is needed, and 99 if none
 of the candidates suffices.`,
 		Example: `  apfsim tune elephants-and-mice
-  apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change`,
+  apfsim tune elephants-and-mice --goal 'rejected{workload:mice}: rate == 0' --allow server -o change
+  apfsim tune elephants-and-mice --load mice=2 --seed 7`,
 		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,6 +64,7 @@ of the candidates suffices.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.goals, "goal", nil, "`'METRIC: EXPRESSION'` that must hold, as a threshold of a scenario; instead of the scenario's own goals; may be repeated")
+	addLoad(f, &flags.load)
 	f.StringSliceVar(&flags.allow, "allow", nil, "`KIND,...` of changes that are also allowed: server")
 	f.StringSliceVar(&flags.forbid, "forbid", nil, "`KIND,...` of changes that are not allowed: "+strings.Join(tune.Usual, ", "))
 	f.StringArrayVar(&flags.protect, "protect", nil, "`METRIC` that must not get worse, such as 'wait{workload:mice}'; may be repeated")
@@ -136,7 +139,11 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 		return o, fmt.Errorf("--budget: %d: want 1 run or more", f.budget)
 	}
 	o.Probability, o.Budget, o.Protect = f.probability, f.budget, f.protect
-	if o.Scenario, err = experiment.LoadOne(arg, loader.Options{}); err != nil {
+	loads, err := assign.ParseLoads("--load", f.load)
+	if err != nil {
+		return o, err
+	}
+	if o.Scenario, err = experiment.LoadOne(arg, loader.Options{Load: loads}); err != nil {
 		return o, err
 	}
 	if len(f.goals) > 0 {
@@ -144,7 +151,7 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 		if err != nil {
 			return o, fmt.Errorf("--goal: %w", err)
 		}
-		with, err := experiment.LoadOne(arg, loader.Options{Set: assign.New("--goal", []string{"spec.thresholds=" + text})})
+		with, err := experiment.LoadOne(arg, loader.Options{Set: assign.New("--goal", []string{"spec.thresholds=" + text}), Load: loads})
 		if err != nil {
 			return o, err
 		}

@@ -140,3 +140,8 @@ func oneOf(flag, value string, names []string) error {
 	}
 	return fmt.Errorf("--%s: %q: want one of %s%s", flag, value, strings.Join(names, ", "), document.Suggest(value, names))
 }
+
+// addLoad adds the flag by which the loads of scenarios are multiplied.
+func addLoad(f *pflag.FlagSet, load *[]string) {
+	f.StringArrayVar(load, "load", nil, "`[WORKLOAD=]F`: everything arrives F times as often, or all of WORKLOAD: rates and bursts are multiplied, of closed loops and behaviours the clients; may be repeated")
+}

@@ -21,6 +21,8 @@ type Options struct {
 	// Set are assignments to fields of every scenario of the file and of its levels, one
 	// after the other.
 	Set []assign.Assignment
+	// Load multiplies the loads of workloads, after Set.
+	Load []assign.Load
 	// ConfigFiles, if any, replace spec.config.files and spec.config.objects; the base
 	// stays. They are files of the host, relative to its working directory.
 	ConfigFiles []string
@@ -88,6 +90,8 @@ type reading struct {
 // read reads the document of the checker, which is from a file, and returns all errors.
 func (r *reading) read(name string, file *fileText, assignments assign.List, options *Options) document.Errors {
 	r.outside = assignments.Apply(r.check.Document)
+	assignments, wrong := assignments.Multiply(r.check.Document, options.Load)
+	r.outside = append(r.outside, wrong...)
 	s, errors, ok := scenario.Decode(r.check.Document)
 	r.scenario, r.check.Errors = s, errors
 	r.addInput(scenario.Input{Name: filepath.Base(name), Path: r.path, Host: r.fsys == host, SHA256: file.sha256})
