@@ -138,7 +138,7 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	if f.budget < 1 {
 		return o, fmt.Errorf("--budget: %d: want 1 run or more", f.budget)
 	}
-	o.Probability, o.Budget, o.Protect = f.probability, f.budget, f.protect
+	o.Probability, o.Budget, o.Protect, o.Load = f.probability, f.budget, f.protect, f.load
 	loads, err := assign.ParseLoads("--load", f.load)
 	if err != nil {
 		return o, err
