@@ -146,16 +146,13 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	if o.Scenario, err = experiment.LoadOne(arg, loader.Options{Load: loads}); err != nil {
 		return o, err
 	}
+	if o.Scenario, err = tune.Divide(o.Scenario); err != nil {
+		return o, err
+	}
 	if len(f.goals) > 0 {
-		text, err := tune.ThresholdsText(f.goals)
-		if err != nil {
-			return o, fmt.Errorf("--goal: %w", err)
-		}
-		with, err := experiment.LoadOne(arg, loader.Options{Set: assign.New("--goal", []string{"spec.thresholds=" + text}), Load: loads})
-		if err != nil {
+		if o.Goals, err = tune.ParseGoals(o.Scenario, f.goals); err != nil {
 			return o, err
 		}
-		o.Goals = with.Spec.Thresholds
 	}
 	for _, text := range f.protect {
 		n, err := tune.ProtectedName(text)

@@ -69,6 +69,13 @@ func (d *Diagnosis) tryRemedies(ctx context.Context, dir string) error {
 		return nil
 	}
 	sc, err := experiment.LoadOne(filepath.Join(dir, ScenarioFile), loader.Options{})
+	var infeasible *tune.Infeasible
+	if err == nil {
+		sc, err = tune.Divide(sc)
+	}
+	if errors.As(err, &infeasible) {
+		return nil // none of them can be tried
+	}
 	if err != nil {
 		return err
 	}
@@ -78,9 +85,8 @@ func (d *Diagnosis) tryRemedies(ctx context.Context, dir string) error {
 		o.Remedies = append(o.Remedies, d.Remedies[i].ID)
 	}
 	answer, err := tune.Run(ctx, o)
-	var infeasible *tune.Infeasible
 	if errors.As(err, &infeasible) || err == nil && !answer.Needed {
-		return nil // none of them can be tried
+		return nil
 	}
 	if err != nil {
 		return err

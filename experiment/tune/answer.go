@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/experiment"
 	"apfsim/reports/compare"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
+	"apfsim/sim/scenario"
 )
 
 // Answer is the answer to the question which change suffices: tune.json contains it.
@@ -93,15 +95,32 @@ type Eliminated struct {
 	Because string `json:"because"`
 }
 
-// ThresholdsText returns the thresholds that texts such as "wait{workload:mice}: p99 < 1s" mean, as YAML for the field of
-// a scenario.
-func ThresholdsText(texts []string) (string, error) {
+// ParseGoals parses texts such as "wait{workload:mice}: p99 < 1s". The error names the text that is wrong, or the metrics,
+// tags and workloads that the scenario does not have. A replay is to be divided before.
+func ParseGoals(sc *scenario.Scenario, texts []string) (metric.Thresholds, error) {
+	text, err := thresholdsText(texts)
+	if err != nil {
+		return nil, err
+	}
+	var all metric.Thresholds
+	wrong := yaml.Decode("--goal", []byte(text), &all)
+	if len(wrong) == 0 {
+		wrong = sc.CheckThresholds(all)
+	}
+	for i := range wrong {
+		wrong[i].Position = document.Position{} // in a text that nobody wrote
+	}
+	return all, wrong.Err()
+}
+
+// thresholdsText returns the thresholds that texts mean as YAML for the field of a scenario.
+func thresholdsText(texts []string) (string, error) {
 	var keys []string
 	all := map[string][]string{}
 	for _, text := range texts {
 		key, expression, ok := cutLast(text, ": ")
 		if !ok {
-			return "", fmt.Errorf("%q: want METRIC: EXPRESSION, such as 'rejected{workload:mice}: rate == 0'", text)
+			return "", fmt.Errorf("--goal: %q: want METRIC: EXPRESSION, such as 'rejected{workload:mice}: rate == 0'", text)
 		}
 		key = strings.TrimSpace(key)
 		if all[key] == nil {
@@ -131,14 +150,6 @@ func cutLast(text, separator string) (before, after string, ok bool) {
 		return text, "", false
 	}
 	return text[:at], text[at+len(separator):], true
-}
-
-// parseThresholds parses the thresholds of a text that the program has made.
-func parseThresholds(text string) (all metric.Thresholds, err error) {
-	if wrong := yaml.Decode("thresholds", []byte(text), &all); len(wrong) > 0 {
-		return nil, wrong
-	}
-	return all, nil
 }
 
 // compare runs the present configuration with the seeds of a confirmation, and compares both.

@@ -19,11 +19,7 @@ func listed(t *testing.T, kinds []string) *Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := ThresholdsText([]string{"rejected{workload:elephants}: rate == 0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	goals, err := parseThresholds(text)
+	goals, err := ParseGoals(sc, []string{"rejected{workload:elephants}: rate == 0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,9 +193,5 @@ func (s *search) goalsOfUsers(sc *scenario.Scenario) (metric.Thresholds, error) 
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	text, err := ThresholdsText(texts)
-	if err != nil {
-		return nil, err
-	}
-	return parseThresholds(text)
+	return ParseGoals(sc, texts)
 }

@@ -37,8 +37,13 @@ type sentBy struct {
 	nodes    map[string]bool
 }
 
-// divideReplay returns the scenario with the requests of its traces divided by users.
-func divideReplay(sc *scenario.Scenario) (*scenario.Scenario, error) {
+// Divide returns the scenario with the requests of its traces divided by users: each of the most important users has a
+// workload of its own. A scenario without traces is returned as it is. The error is an Infeasible for a trace that is too
+// long, and else that of reading it.
+func Divide(sc *scenario.Scenario) (*scenario.Scenario, error) {
+	if !replays(sc) {
+		return sc, nil
+	}
 	own := *sc
 	own.Spec.Workload = nil
 	for i := range sc.Spec.Workload {

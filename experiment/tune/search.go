@@ -15,7 +15,7 @@ import (
 
 // Options say what is searched.
 type Options struct {
-	Scenario    *scenario.Scenario // with the thresholds that are wanted if there are no Goals
+	Scenario    *scenario.Scenario // with the thresholds that are wanted if there are no Goals; a replay is divided by users: see Divide
 	Goals       metric.Thresholds  // nil for the goals of the scenario
 	Victims     bool               // without goals: they are about harmed workloads that do not cause the harm themselves
 	Kinds       []string           // that are allowed
@@ -148,11 +148,7 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 	if err := s.check(); err != nil {
 		return nil, false, err
 	}
-	if s.replayed = replays(&sc); s.replayed {
-		if s.present, err = divideReplay(&sc); err != nil {
-			return nil, false, err
-		}
-	}
+	s.replayed = replays(&sc)
 	if phase := &s.present.Spec.Servers.AdjustmentPhase; phase.After == 0 { // else one phase decides
 		s.phased = s.replayed
 		phase.Random = !s.replayed
@@ -242,14 +238,8 @@ func (s *search) goals() (asked int, err error) {
 		return 0, err
 	}
 	s.runs++
-	text, err := ThresholdsText(s.usualGoals(run.Summary.Verdict))
-	if err != nil {
-		return 0, err
-	}
-	if spec.Thresholds, err = parseThresholds(text); err != nil {
-		return 0, err
-	}
-	return len(spec.Thresholds), nil
+	spec.Thresholds, err = ParseGoals(s.present, s.usualGoals(run.Summary.Verdict))
+	return len(spec.Thresholds), err
 }
 
 // leastHarm is which part of the requests of all victims that are not served a victim must have, so that it is a goal to

@@ -3,6 +3,7 @@ package scenario
 import (
 	"strconv"
 
+	"apfsim/document"
 	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
@@ -10,7 +11,20 @@ import (
 // thresholds checks that all metrics, tags and values exist. What names there are in the
 // flow-control configuration is known if it is complete.
 func (c *checker) thresholds(complete bool) {
-	s := &c.scenario.Spec
+	errors, warnings := c.scenario.checkThresholds(c.scenario.Spec.Thresholds, complete)
+	c.Errors = append(c.Errors, errors...)
+	c.Warnings = append(c.Warnings, warnings...)
+}
+
+// CheckThresholds returns what is wrong with thresholds that are not the scenario's own: metrics, tags and values that do not
+// exist, and windows that do not fit.
+func (s *Scenario) CheckThresholds(all metric.Thresholds) document.Errors {
+	errors, _ := s.checkThresholds(all, true)
+	return errors
+}
+
+func (sc *Scenario) checkThresholds(all metric.Thresholds, complete bool) (errors, warnings document.Errors) {
+	s := &sc.Spec
 	run := metric.Run{Judged: s.Duration - s.LongestWarmup(), Values: map[string][]string{}}
 	if s.Servers.FlowControl == server.MaxInFlight || s.Servers.FlowControl == server.NoFlowControl {
 		run.FlowControl = s.Servers.FlowControl
@@ -25,7 +39,7 @@ func (c *checker) thresholds(complete bool) {
 	}
 	if complete {
 		var schemas, levels []string
-		for _, objects := range c.scenario.Configurations() {
+		for _, objects := range sc.Configurations() {
 			for _, schema := range objects.FlowSchemas {
 				schemas = append(schemas, schema.Name)
 			}
@@ -35,7 +49,5 @@ func (c *checker) thresholds(complete bool) {
 		}
 		run.Values[metric.TagFlowSchema], run.Values[metric.TagPriorityLevel] = schemas, levels
 	}
-	errors, warnings := s.Thresholds.Check(&run)
-	c.Errors = append(c.Errors, errors...)
-	c.Warnings = append(c.Warnings, warnings...)
+	return all.Check(&run)
 }
