@@ -364,3 +364,22 @@ func BenchmarkSample(b *testing.B) {
 		})
 	}
 }
+
+// A scaled distribution draws the same numbers, and multiplies them.
+func TestScaledDrawsTheSameNumbers(t *testing.T) {
+	exponential, err := NewExponential(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := Scaled{exponential, 1.25}
+	if got := scaled.MeanNs(); got != 125 {
+		t.Errorf("the mean is %v ns, want 125", got)
+	}
+	one, other := open(1, "mice", 0, "execution"), open(1, "mice", 0, "execution")
+	for range 1000 {
+		x, y := exponential.Sample(one), scaled.Sample(other)
+		if want := int64(math.Round(1.25 * float64(x))); y != want {
+			t.Fatalf("drew %d, and %d times 1.25; want %d", x, y, want)
+		}
+	}
+}
