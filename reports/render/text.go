@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"apfsim/reports/format"
@@ -224,11 +225,31 @@ func (t *textWriter) items(p *report.Part) {
 			fmt.Fprintf(t, "  %s\n", line)
 		}
 	}
+	width := math.MaxInt
+	if p.Wrapped {
+		width = t.options.Width
+	}
 	for _, item := range p.Items {
-		fmt.Fprintf(t, "  %s\n", format.Printable(item.Text))
+		t.indented("  ", item.Text, width)
 		for _, detail := range item.Details {
-			fmt.Fprintf(t, "      %s\n", format.Printable(detail))
+			t.indented("      ", detail, width)
 		}
+	}
+}
+
+// indented writes a text with spaces before it. If it is wider than width, it is wrapped, with two more spaces before its
+// other lines.
+func (t *textWriter) indented(spaces, text string, width int) {
+	text = format.Printable(text)
+	lines, room := []string{text}, max(leastAnswer, width-len(spaces)-2)
+	if shownWidth(text) > room {
+		lines = format.Wrap(text, room)
+	}
+	for i, line := range lines {
+		if i == 1 {
+			spaces += "  "
+		}
+		fmt.Fprintln(t, spaces+line)
 	}
 }
 

@@ -121,6 +121,7 @@ type Part struct {
 	List      []string  // sentences, on a terminal
 	Lead      string    // what a terminal has above the items
 	Items     []Item    // on a terminal
+	Wrapped   bool      // the items are sentences, which are wrapped; others, such as commands, are not
 	Note      string    // a sentence about the part above it, on a terminal and in Markdown
 	Only      Form      // the forms that show the part; 0 for all
 }
