@@ -1,17 +1,24 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"apfsim/document/yaml"
 	"apfsim/experiment"
+	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/check"
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
+	"apfsim/internal/input"
 	"apfsim/reports/render"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario/assign"
@@ -48,7 +55,8 @@ The candidates and their costs are known before anything is run. The command run
 configuration, walks up the costs with the same seeds for all candidates, and confirms the first
 one that suffices with fresh seeds. It applies nothing. With --load 2 it asks for twice the load.
 
-With -o, DIR gets change.yaml for kubectl apply, change.diff, tune.json and the finished runs: after an
+With -o, DIR gets tune.html, a page of the answer, tune.json, and the finished runs; of a change also
+change.yaml for kubectl apply, change.diff and, if it changes objects that exist, undo.yaml. After an
 interruption, run the same command again to continue. With --shard, several machines share the
 candidates; 'apfsim merge' merges their folders, and the command without --shard, with the merged
 folder, gives the answer. The exit status is 0 if a change was found or none is needed, and 99 if none
@@ -72,7 +80,7 @@ of the candidates suffices.`,
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a run must hold")
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
-	f.StringVarP(&flags.out, "out", "o", "", "write change.yaml, change.diff and tune.json to `DIR`")
+	f.StringVarP(&flags.out, "out", "o", "", "write tune.html, tune.json, change.yaml, change.diff, undo.yaml and the finished runs to `DIR`")
 	f.StringVar(&flags.shard, "shard", "", "`I/N`: try only part I of N of the candidates, counted from 0, and keep the runs in DIR")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
@@ -149,6 +157,9 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	if o.Scenario, err = tune.Divide(o.Scenario); err != nil {
 		return o, err
 	}
+	if o.Fit, err = fitOf(arg); err != nil {
+		return o, err
+	}
 	if len(f.goals) > 0 {
 		if o.Goals, err = tune.ParseGoals(o.Scenario, f.goals); err != nil {
 			return o, err
@@ -169,6 +180,26 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	return o, nil
 }
 
+// fitOf returns the report of the fit beside a scenario that 'apfsim import --fit' has written; nil if there is none.
+func fitOf(scenario string) (*check.Report, error) {
+	if filepath.Base(scenario) != fitFiles[0] {
+		return nil, nil
+	}
+	path := filepath.Join(filepath.Dir(scenario), fitFiles[1])
+	text, err := input.ReadFile(path, yaml.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	report := &check.Report{Report: &fit.Report{}}
+	if err == nil {
+		err = json.Unmarshal(text, report)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
 func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
 	arg = experiment.InFolder(arg)
 	options, err := flags.options(cmd, arg)
@@ -180,6 +211,9 @@ func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
 	defer stop()
 	var p paths
 	p.readScenarios(options.Scenario)
+	if options.Fit != nil {
+		p.read(filepath.Join(filepath.Dir(arg), fitFiles[1]))
+	}
 	p.folder("--out: ", flags.out, tune.Files...)
 	var files atomicfile.Set
 	defer files.Discard()

@@ -10,6 +10,7 @@ import (
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/experiment"
+	"apfsim/reports/advice"
 	"apfsim/reports/compare"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -33,19 +34,32 @@ type Answer struct {
 	Closest     *Closest   `json:"closest,omitempty"`
 	OutOfBudget bool       `json:"outOfBudget,omitempty"` // the runs were used up before all candidates were tried
 
-	Before []Figure    `json:"before"` // in runs with the seeds of the confirmation
-	After  []Figure    `json:"after"`
-	Better []Effect    `json:"better"`
-	Worse  []Effect    `json:"worse"`
-	Seats  []SeatsMove `json:"seats,omitempty"` // levels whose nominal limit changes
+	// These are of the selected change or, if none suffices, of the closest one. Before and After are of runs with the same
+	// seeds, which are those of the confirmation.
+	Thresholds []GoalValue `json:"thresholds"`
+	Before     []Figure    `json:"before"`
+	After      []Figure    `json:"after"`
+	Better     []Effect    `json:"better"`
+	Worse      []Effect    `json:"worse"`
+	Seats      []SeatsMove `json:"seats,omitempty"` // levels whose nominal limit changes
+
+	Undo    []string      `json:"undo"`    // commands that take the selected change back, in their order
+	Measure []Measurement `json:"measure"` // what shows in a cluster whether the change does what is expected
+	Breaks  []Break       `json:"breaks"`  // the answer, repeated with other executions and loads
 
 	Eliminated []Eliminated    `json:"eliminated"`
-	Verdict    *result.Overall `json:"verdict"` // on a run of the present configuration
+	NotTried   []string        `json:"notTried"` // kinds of changes
+	Needs      []string        `json:"needs"`    // if none suffices: what would be needed, in sentences
+	Clients    []string        `json:"clients"`  // what clients could do instead, in sentences
+	Trust      []result.Trust  `json:"trust"`    // how far the answer can be trusted
+	Verdict    *result.Overall `json:"verdict"`  // on a run of the present configuration
 
 	// ByRemedy are the cheapest candidates of the remedies that the options name.
 	ByRemedy []Tried `json:"-"`
 
-	search *search
+	search   *search
+	ofRuns   []result.Trust    // reasons to trust the compared runs less, with the change if there is one
+	pictured [2]*result.Result // of the present configuration and of the changed one, with the seed of the run that is explained; nil without
 }
 
 // Holds is in how many of some runs all goals held.
@@ -93,6 +107,7 @@ type Eliminated struct {
 	After   int    `json:"after"`
 	Passes  int    `json:"passes"`
 	Because string `json:"because"`
+	Fails   string `json:"fails,omitempty"` // the goal that failed most often
 }
 
 // ParseGoals parses texts such as "wait{workload:mice}: p99 < 1s". The error names the text that is wrong, or the metrics,
@@ -152,26 +167,112 @@ func cutLast(text, separator string) (before, after string, ok bool) {
 	return text[:at], text[at+len(separator):], true
 }
 
-// compare runs the present configuration with the seeds of a confirmation, and compares both.
-func (a *Answer) compare(c *confirmation) error {
-	changed, err := a.search.complete(a.Selected, c)
+// unneeded completes the answer that no change is needed.
+func (a *Answer) unneeded() error {
+	a.Needed = false
+	now := newSample(a.search.present)
+	for _, run := range a.search.first {
+		now.add(run)
+	}
+	before := now.Replications()
+	a.Thresholds = goalValues(a.search.present.Spec.Thresholds, now.measured(before), nil)
+	a.Before, a.ofRuns = a.figures(before), trustOf(before)
+	if err := a.repeat(a.search.present, 1); err != nil {
+		return err
+	}
+	return a.complete(nil)
+}
+
+// confirmed completes the answer that a change suffices.
+func (a *Answer) confirmed(c *Candidate, done *confirmation) error {
+	a.Selected, a.Confirmed = c, &Holds{done.passes, done.Runs}
+	a.explainChanges(c)
+	if err := a.compare(c, done.first, done.runs); err != nil {
+		return err
+	}
+	a.Undo = a.undo()
+	if err := a.repeat(c.scenarioOf(a.search.present), a.search.attempts+1); err != nil {
+		return err
+	}
+	return a.complete(c)
+}
+
+// closestRuns is in how many runs the closest candidate is compared with the present configuration: as many as the interval
+// of a percentile needs.
+const closestRuns = 10
+
+// none completes the answer that no candidate suffices.
+func (a *Answer) none() error {
+	if err := a.findClosest(); err != nil {
+		return err
+	}
+	a.Needs = a.needs()
+	if a.Closest == nil {
+		return a.complete(nil)
+	}
+	a.explainChanges(a.Closest.Candidate)
+	if err := a.compare(a.Closest.Candidate, a.search.present.Spec.Seed, make([]*experiment.Trial, closestRuns)); err != nil {
+		return err
+	}
+	return a.complete(a.Closest.Candidate)
+}
+
+// complete adds what all answers have. c is the candidate that the answer shows, nil without one.
+func (a *Answer) complete(c *Candidate) error {
+	a.Trust = a.trust(c)
+	if !a.Needed {
+		return a.draw(nil)
+	}
+	for _, kind := range Kinds {
+		if kind != "clients" && !slices.Contains(a.search.Kinds, kind) {
+			a.NotTried = append(a.NotTried, kind)
+		}
+	}
+	return a.draw(c)
+}
+
+// compare compares runs of a candidate with runs of the present configuration with the same seeds. Those that are known may
+// have been ended early, or be nil; they are then made again as a whole.
+func (a *Answer) compare(c *Candidate, first uint64, known []*experiment.Trial) error {
+	s := a.search
+	changed, err := s.complete(c, first, known)
 	if err != nil {
 		return err
 	}
-	runs := experiment.BeginTrials(a.search.ctx, a.search.plan(a.search.present, c.first, c.Runs))
+	runs := experiment.BeginTrials(s.ctx, s.plan(s.present, first, len(changed)))
 	defer runs.Stop()
-	sides := [2]*compare.Replicator{compare.NewReplicator("present", 0, nil), compare.NewReplicator("changed", 0, nil)}
+	sides := [2]*sample{newSample(s.present), newSample(s.present)}
 	for _, after := range changed {
 		before, err := runs.Next()
 		if err != nil {
 			return err
 		}
-		a.search.runs++
-		sides[0].Add(before.Replication)
-		sides[1].Add(after.Replication)
+		s.runs++
+		sides[0].add(before)
+		sides[1].add(after)
 	}
 	before, after := sides[0].Replications(), sides[1].Replications()
-	a.Before, a.After = a.figures(before), a.figures(after)
+	a.Thresholds = goalValues(s.present.Spec.Thresholds, sides[0].measured(before), sides[1].measured(after))
+	a.Before, a.After, a.ofRuns = a.figures(before), a.figures(after), trustOf(after)
+	if len(after.Seeds) > 0 {
+		a.compareFigures(before, after)
+	}
+	now := divide(s.problem, c.scenarioOf(s.present))
+	a.compareSeats(now)
+	a.Measure = a.measurements(c, now, before, after)
+	return nil
+}
+
+// trustOf returns the reasons to trust runs less.
+func trustOf(r *compare.Replications) []result.Trust {
+	if r.Verdict == nil {
+		return nil
+	}
+	return r.Verdict.Trust
+}
+
+// compareFigures finds who gains and who loses.
+func (a *Answer) compareFigures(before, after *compare.Replications) {
 	found := compare.Compare("present", before, "changed", after)
 	for i := range found.Changes {
 		ch := &found.Changes[i]
@@ -186,19 +287,22 @@ func (a *Answer) compare(c *confirmation) error {
 			a.Better = append(a.Better, effect)
 		}
 	}
-	now := divide(a.search.problem, a.Selected.scenarioOf(a.search.present))
-	for i := range a.search.problem.seats.Levels {
-		l := &a.search.problem.seats.Levels[i]
+}
+
+// compareSeats finds the levels whose nominal limits change.
+func (a *Answer) compareSeats(now *advice.SeatDivision) {
+	present := a.search.problem.seats
+	for i := range present.Levels {
+		l := &present.Levels[i]
 		if changed := seatsOf(now, l.Name); changed != nil && changed.Nominal != l.Nominal {
 			a.Seats = append(a.Seats, SeatsMove{l.Name, l.Nominal, changed.Nominal})
 		}
 	}
 	for i := range now.Levels {
-		if l := &now.Levels[i]; seatsOf(a.search.problem.seats, l.Name) == nil {
+		if l := &now.Levels[i]; seatsOf(present, l.Name) == nil {
 			a.Seats = append(a.Seats, SeatsMove{Level: l.Name, After: l.Nominal})
 		}
 	}
-	return nil
 }
 
 // ofWorkload says whether a statistic is one that says who gains and who loses.
@@ -294,6 +398,9 @@ func (a *Answer) eliminated() {
 			continue
 		}
 		e := Eliminated{ID: c.ID, Class: c.Class, Cost: c.Cost, After: t.Runs, Passes: t.Passes, Because: t.Because}
+		if t.Decision == Rejected {
+			e.Fails = a.search.worstGoal(t)
+		}
 		if e.Because == "" && a.Selected != nil {
 			e.Because = "costs more than the selected change"
 		} else if e.Because == "" {

@@ -62,6 +62,9 @@ func (c Cost) Compare(other Cost) int {
 		cmp.Compare(c.Seats, other.Seats), cmp.Compare(c.Steps, other.Steps))
 }
 
+// serverKind is the kind of a change of the flags of servers.
+const serverKind = "kube-apiserver"
+
 // Change is a field of an object that a candidate sets, or a flag of the servers.
 type Change struct {
 	Kind string `json:"kind"` // FlowSchema, PriorityLevelConfiguration or kube-apiserver
@@ -69,6 +72,8 @@ type Change struct {
 	Path string `json:"path"`
 	From any    `json:"from"` // nil of a new object or field
 	To   any    `json:"to"`
+
+	Because string `json:"because"` // why To is what it is; "" of a candidate that was not chosen
 }
 
 // Candidate is a change of the configuration that may help.
@@ -126,7 +131,7 @@ func (p *problem) describe(c *Candidate) {
 	c.Cost.Objects = len(c.objects.FlowSchemas) + len(c.objects.PriorityLevels)
 	if c.requests > 0 {
 		c.Cost.Objects++
-		c.Changes = append(c.Changes, Change{Kind: "kube-apiserver", Path: "max-requests-inflight", From: p.Spec.Servers.MaxRequestsInflight, To: c.requests})
+		c.Changes = append(c.Changes, Change{Kind: serverKind, Path: "max-requests-inflight", From: p.Spec.Servers.MaxRequestsInflight, To: c.requests})
 	}
 	own := c.scenarioOf(p.Scenario)
 	after := divide(p, own)
@@ -163,7 +168,7 @@ func appendChanges(all []Change, kind, name string, before, after any) []Change 
 		return appendFields(all, kind, name, "spec", treeOf(after))
 	}
 	for _, d := range config.Differences(before, after) {
-		all = append(all, Change{kind, name, d.Path, valueOf(d.Before), valueOf(d.After)})
+		all = append(all, Change{Kind: kind, Name: name, Path: d.Path, From: valueOf(d.Before), To: valueOf(d.After)})
 	}
 	return all
 }
@@ -172,7 +177,7 @@ func appendChanges(all []Change, kind, name string, before, after any) []Change 
 func appendFields(all []Change, kind, name, path string, value any) []Change {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return append(all, Change{kind, name, path, nil, value})
+		return append(all, Change{Kind: kind, Name: name, Path: path, To: value})
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		all = appendFields(all, kind, name, document.Join(path, key), fields[key])

@@ -55,21 +55,20 @@ func (s *search) attempt(c *Candidate, a Attempt) (*confirmation, error) {
 	return done, nil
 }
 
-// complete returns all runs of a confirmation to their ends: those that were known, and those that were ended early, are
-// made again.
-func (s *search) complete(c *Candidate, done *confirmation) ([]*experiment.Trial, error) {
+// complete returns runs of a candidate with consecutive seeds to their ends. Those that are nil, or were ended early because
+// of a goal, are made again.
+func (s *search) complete(c *Candidate, first uint64, known []*experiment.Trial) ([]*experiment.Trial, error) {
 	var again []int
-	for i, run := range done.runs {
-		if run == nil || run.Replication == nil {
+	for i, run := range known {
+		if run == nil || run.Replication == nil && !run.RanAway {
 			again = append(again, i)
 		}
 	}
 	sc := c.scenarioOf(s.present)
-	p := s.plan(sc, done.first, len(again))
-	p.Run = func(i int) *scenario.Scenario { return s.variant(sc, done.first+uint64(again[i])) }
+	p := experiment.Plan{N: len(again), MostEvents: s.mostEvents(), Run: func(i int) *scenario.Scenario { return s.variant(sc, first+uint64(again[i])) }}
 	runs := experiment.BeginTrials(s.ctx, p)
 	defer runs.Stop()
-	all := slices.Clone(done.runs)
+	all := slices.Clone(known)
 	for _, i := range again {
 		run, err := runs.Next()
 		if err != nil {

@@ -11,11 +11,13 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Document returns the answer in words: whether a change is needed and which, the proof, who gains and who loses, and
-// what was tried.
+// Document returns the answer in words: whether a change is needed and which, the proof, who gains and who loses, what was
+// tried, how far to trust it, and how to undo it. A page has the decision on its first screen.
 func (a *Answer) Document() *report.Document {
-	d := &report.Document{Title: "Tune", Name: a.search.present.Metadata.Name, Data: a, Answer: a.answer(), Ran: a.ran()}
-	add := func(name, title string, parts ...report.Part) {
+	name := a.search.present.Metadata.Name
+	d := &report.Document{Title: name, Name: name, Data: a, Answer: a.answer(), Ran: a.ran(), Setting: a.setting(),
+		Sources: "All numbers are in " + AnswerFile + "."}
+	add := func(name, title string, only report.Form, parts ...report.Part) {
 		var kept []report.Part
 		for _, p := range parts {
 			if p.Table == nil || len(p.Table.Rows) > 0 {
@@ -23,29 +25,53 @@ func (a *Answer) Document() *report.Document {
 			}
 		}
 		if len(kept) > 0 {
-			d.Sections = append(d.Sections, report.Section{Name: name, Title: title, Parts: kept})
+			d.Sections = append(d.Sections, report.Section{Name: name, Title: title, Parts: kept, Only: only})
 		}
 	}
+	const text = report.Terminal | report.Markdown // a page has it on its first screen
+	d.Sections = append(d.Sections, a.screens()...)
+	add("goals", "Goals", text, report.Part{Table: a.goalTable(), Only: report.Markdown}, report.Part{Heading: "Goals" + a.sides(), Items: a.goalItems(), Wrapped: true, Only: report.Terminal})
 	if c := a.shown(); c != nil {
-		add("change", "Change", report.Part{Table: changeTable(c)})
-	}
-	if a.Selected != nil {
-		add("effects", "Who gains and who loses", report.Part{Table: a.effectTable()}, report.Part{Table: a.seatsTable()})
-	}
-	add("tried", "What was tried", report.Part{Table: a.triedTable()})
-	if a.Selected != nil {
-		text := "The probability is that of runs of this scenario. How well the scenario describes the cluster is another question."
-		if a.search.present.Spec.Servers.Capacity == nil && a.Selected.Class == ServerLimits {
-			text += " The scenario has no capacity, so that more seats cost nothing in it; on a server, they may."
+		all := a.changeTable(c)
+		add("change", a.changeTitle(), text, report.Part{Table: all, Only: report.Markdown}, report.Part{Heading: a.changeTitle(), Items: changeItems(c), Wrapped: true, Only: report.Terminal})
+		if len(all.Rows) > fieldRows {
+			add("all-changes", "All fields that change", report.HTML, report.Part{Table: all})
 		}
-		if c := a.Selected.Class; c == SameLevel || c == OtherLevel || c == NewLevel || c == Queues {
-			text += " The change deals new hands, which follow from the names of FlowSchemas and users: if the scenario invents the users, try others."
-		}
-		const title = "How far to trust it"
-		add("trust", title, report.Part{Heading: title, List: []string{text,
-			"Measure afterwards, for all levels and FlowSchemas: apiserver_flowcontrol_nominal_limit_seats, rejected_requests_total, and the wait p99."}})
+		add("effects", "Who gains and who loses", text, report.Part{Table: a.effectTable()})
+		add("seats", "Seats", 0, report.Part{Table: a.seatsTable()})
 	}
+	add("undo", "How to undo it", text, report.Part{Table: a.undoTable(), Only: report.Markdown}, report.Part{Heading: "How to undo it", Items: a.undoItems(), Only: report.Terminal})
+	tried := a.triedTable()
+	add("tried", "What was tried", 0, report.Part{Table: briefly(tried), Only: text}, report.Part{Table: tried, Only: report.HTML})
+	add("breaks", "Where it breaks", 0, report.Part{Table: a.breakTable(), Only: report.HTML | report.Markdown})
+	if a.Selected != nil {
+		add("measure", "What to measure afterwards", 0, report.Part{Table: a.levelTable()}, report.Part{Table: a.schemaTable()}, report.Part{Note: measureNote, Only: text})
+	}
+	add("needs", "What would be needed", 0, sentences("needs", "What would be needed", a.Needs)...)
+	add("clients", "What clients could do instead", 0, sentences("clients", "What clients could do instead", a.Clients)...)
+	add("trust", "How far to trust it", 0, sentences("trust", "How far to trust it", a.trustSentences())...)
+	add("figures", "All figures, with intervals", report.HTML, report.Part{Table: a.figureTable()})
 	return d
+}
+
+// sentences are the parts of a section of sentences: a list on a terminal, and a table elsewhere.
+func sentences(name, title string, all []string) []report.Part {
+	if len(all) == 0 {
+		return nil
+	}
+	t := report.TextTable(title, title)
+	t.Name, t.Caption = name, title
+	for _, text := range all {
+		t.AddTexts(text)
+	}
+	return []report.Part{{Table: t, Only: report.HTML | report.Markdown}, {Heading: title, List: all, Only: report.Terminal}}
+}
+
+func (a *Answer) trustSentences() (all []string) {
+	for i := range a.Trust {
+		all = append(all, a.Trust[i].Sentence)
+	}
+	return all
 }
 
 // shown is the candidate whose changes are shown, nil without one.
@@ -58,45 +84,55 @@ func (a *Answer) shown() *Candidate {
 
 // answer is what stands first.
 func (a *Answer) answer() *report.Answer {
-	goals := "Goals: " + strings.Join(a.Goals, "; ") + "."
 	now := fmt.Sprintf("Without a change, the goals hold in %d of %d runs.", a.Present.Passes, a.Present.Runs)
 	switch {
 	case !a.Needed:
-		return &report.Answer{Status: "NO CHANGE NEEDED", Judgement: judge.Good, Why: []string{goals},
+		why := []string{"One log is one run: no probability follows."}
+		if a.Confidence != nil {
+			why = []string{fmt.Sprintf("A run holds with a probability of more than %v, at %s confidence.", acceptable, format.Percent(*a.Confidence))}
+		}
+		why = append(why, a.breakSentences()...)
+		why = append(why, "Nothing has to be changed. If the cluster disagrees, the scenario does not describe it.")
+		return &report.Answer{Status: "NO CHANGE NEEDED", Judgement: judge.Good, Why: why,
 			Sentence: fmt.Sprintf("The goals hold in %d of %d runs.", a.Present.Passes, a.Present.Runs)}
 	case a.Selected != nil:
-		proof := fmt.Sprintf("The goals held in all of %d runs of the replay. One log is one run: no probability follows.", a.Confirmed.Runs)
+		proof := fmt.Sprintf("The goals held in all of %d runs of the replay. One log is one run: no probability follows. %s", a.Confirmed.Runs, now)
 		if a.Probability != nil {
-			proof = fmt.Sprintf("The goals held in %d of %d fresh runs: a run holds with a probability of at least %v, at %s confidence.",
-				a.Confirmed.Passes, a.Confirmed.Runs, *a.Probability, format.Percent(*a.Confidence))
+			proof = fmt.Sprintf("The goals held in %d of %d fresh runs: a run holds with a probability of at least %v, at %s confidence. %s",
+				a.Confirmed.Passes, a.Confirmed.Runs, *a.Probability, format.Percent(*a.Confidence), now)
 		}
-		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: []string{proof, now, goals, a.costSentence()}}
+		why := append([]string{proof, a.costSentence()}, a.breakSentences()...)
+		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: why}
 	}
-	sentence := fmt.Sprintf("None of the %d candidates suffices.", a.Candidates)
+	sentence := fmt.Sprintf("None of the %s suffices.", format.Counted(a.Candidates, "candidate"))
 	if a.OutOfBudget {
-		sentence = fmt.Sprintf("The budget of %s ended the search before one of %d candidates was confirmed.", format.Counted(a.search.Budget, "run"), a.Candidates)
+		sentence = fmt.Sprintf("The budget of %s ended the search before one of %s was confirmed.", format.Counted(a.search.Budget, "run"), format.Counted(a.Candidates, "candidate"))
 	}
-	why := []string{now, goals}
-	if c := a.Closest; c != nil {
-		closest := fmt.Sprintf("Closest: %s It holds in %d of %d runs", c.Sentence, c.Passes, c.Runs)
-		if c.Fails != "" {
-			closest += " and fails " + c.Fails
-		}
-		if c.Excess != nil {
-			closest += fmt.Sprintf(" by up to %s", format.Percent(max(*c.Excess, -*c.Excess)))
-		}
-		why = append([]string{closest + "."}, why...)
+	var why []string
+	if a.Closest != nil {
+		why = append(why, a.closestSentence())
 	}
-	var untried []string
-	for _, kind := range Kinds {
-		if kind != "clients" && !slices.Contains(a.search.Kinds, kind) {
-			untried = append(untried, kind)
-		}
-	}
-	if len(untried) > 0 {
-		why = append(why, "Kinds of changes that were not tried: "+strings.Join(untried, ", ")+" (--allow).")
+	why = append(why, now)
+	if len(a.NotTried) > 0 {
+		why = append(why, a.notTriedText())
 	}
 	return &report.Answer{Status: "NONE SUFFICES", Judgement: judge.Bad, Sentence: sentence, Why: why}
+}
+
+// closestSentence says how near to the goals the closest candidate comes, and by how much it misses them.
+func (a *Answer) closestSentence() string {
+	c := a.Closest
+	text := fmt.Sprintf("Closest: %s It holds in %d of %s", c.Sentence, c.Passes, format.Counted(c.Runs, "run"))
+	var misses []string
+	for i := range a.Thresholds {
+		if g := &a.Thresholds[i]; g.After != nil && g.After.Passes < g.After.Runs {
+			misses = append(misses, fmt.Sprintf("%s (%s)", g.Goal, g.valueText(g.After)))
+		}
+	}
+	if len(misses) > 0 {
+		text += ", and misses " + strings.Join(misses, ", ")
+	}
+	return text + "."
 }
 
 // costSentence says what the selected change costs.
@@ -110,22 +146,44 @@ func (a *Answer) costSentence() string {
 		costs = append(costs, "moves "+format.Counted(c.Moved, "client")+" to another level")
 	}
 	if c.Seats > 0 {
-		costs = append(costs, "takes "+format.Counted(c.Seats, "seat")+" from other levels")
+		var losers []string
+		for _, l := range a.Seats {
+			if l.After < l.Before {
+				losers = append(losers, fmt.Sprintf("%s %d → %d", l.Level, l.Before, l.After))
+			}
+		}
+		costs = append(costs, "takes "+format.Counted(c.Seats, "seat")+" of each server from other levels ("+format.Listed(losers, mostNames, "")+")")
 	}
 	loses := "Nobody loses significantly."
 	if len(a.Worse) > 0 {
-		loses = "Who loses: " + a.effects(a.Worse) + "."
+		loses = "Who loses: " + effectsText(a.Worse) + "."
 	}
 	return "It " + strings.Join(costs, ", ") + ". " + loses
 }
 
-// effects writes significant changes.
-func (a *Answer) effects(all []Effect) string {
-	var texts []string
+// effectsText writes significant changes, by workload.
+func effectsText(all []Effect) string {
+	var workloads []string
+	of := map[string][]string{}
 	for _, e := range all {
-		texts = append(texts, e.Text())
+		n := parsed(e.Statistic)
+		w := n.Tag(metric.TagWorkload)
+		addName(&workloads, w)
+		of[w] = append(of[w], fmt.Sprintf("%s %s → %s", shortStatistic(&n), format.ValueText(e.Before, e.Unit, true), format.ValueText(e.After, e.Unit, true)))
 	}
-	return strings.Join(texts, "; ")
+	var texts []string
+	for _, w := range workloads {
+		texts = append(texts, w+" ("+strings.Join(of[w], ", ")+")")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shortStatistic names a statistic of a workload in a text that names the workload.
+func shortStatistic(n *metric.Name) string {
+	if percent, is := n.Percent(); is {
+		return fmt.Sprintf("%s p%v", n.Metric, percent)
+	}
+	return n.Metric
 }
 
 // Text writes a significant change.
@@ -138,111 +196,69 @@ func (a *Answer) ran() string {
 	return fmt.Sprintf("%s, %s, seeds from %d", format.Counted(a.Candidates, "candidate"), format.Counted(a.Runs, "run"), a.search.present.Spec.Seed)
 }
 
-// table returns a table whose columns behind the first have numbers.
-func table(name, title string, heads ...string) *report.Table {
-	t := report.TextTable(title, heads...)
-	t.Name, t.Caption = name, title
-	for i := range t.Columns[1:] {
-		t.Columns[1+i].Left = false
+// setting says at the top of a page what was simulated.
+func (a *Answer) setting() string {
+	s := a.search.explained.Summary
+	parts := []string{format.Counted(max(1, len(s.Servers)), "server"), format.Window(s.DurationNs, s.WarmupNs, s.WarmupBy, s.FlowControl), a.ran()}
+	if release := s.Releases.Text(); release != "" {
+		parts = append([]string{release}, parts...)
 	}
-	return t
+	return strings.Join(parts, " · ")
 }
 
-// changeTable has the fields that a candidate changes.
-func changeTable(c *Candidate) *report.Table {
-	t := table("change", "Fields that change", "object", "field", "from", "to")
-	for i := range t.Columns {
-		t.Columns[i].Left = true
+// sides says in a heading which configurations are compared.
+func (a *Answer) sides() string {
+	switch {
+	case a.Selected != nil:
+		return ", now and with the change"
+	case a.Closest != nil:
+		return ", now and with the closest candidate"
 	}
-	for _, ch := range c.Changes {
-		if ch.Path == "spec.rules" {
-			continue // change.yaml has them
-		}
-		from := "–"
-		if ch.From != nil {
-			from = textOf(ch.From)
-		}
-		t.AddTexts(strings.TrimSuffix(shortKind(ch.Kind)+" "+ch.Name, " "), strings.TrimPrefix(ch.Path, "spec."), from, textOf(ch.To))
-	}
-	return t
+	return ""
 }
 
-// shortKind is the name of a kind in a table.
-func shortKind(kind string) string {
-	if kind == "PriorityLevelConfiguration" {
-		return "level"
+// changeTitle is the heading of the fields that a candidate changes.
+func (a *Answer) changeTitle() string {
+	if a.Selected == nil {
+		return "What the closest candidate changes, and why"
 	}
-	return kind
+	return "What changes, and why"
 }
 
-// effectTable compares the figures of workloads.
-func (a *Answer) effectTable() *report.Table {
-	t := table("effects", "Who gains and who loses", "statistic", "before", "after", "change")
-	for i, before := range a.Before {
-		if i >= len(a.After) || a.After[i].Statistic != before.Statistic {
-			continue
-		}
-		mark := ""
-		for _, e := range a.Better {
-			if e.Statistic == before.Statistic {
-				mark = "better"
-			}
-		}
-		for _, e := range a.Worse {
-			if e.Statistic == before.Statistic {
-				mark = "worse"
-			}
-		}
-		t.AddTexts(before.Statistic, before.text(), a.After[i].text(), mark)
+// screens returns the first screen of a page. Its parts are sections of their own, because tables of one section stand side
+// by side.
+func (a *Answer) screens() []report.Section {
+	first := report.Section{Name: "screen", Title: "Answer", Screen: true, Only: report.HTML}
+	for _, p := range report.ComparedPlots(a.pictured[0], a.pictured[1]) {
+		first.Parts = append(first.Parts, report.Part{Plot: p, Only: report.HTML})
 	}
-	return t
+	first.Parts = append(first.Parts, report.Part{Table: a.goalTable()})
+	rest := report.Section{Name: "screen-change", Title: "Change", Screen: true, Only: report.HTML}
+	if c := a.shown(); c != nil {
+		first.Parts = append(first.Parts, report.Part{Table: a.effectTable()})
+		rest.Parts = append(rest.Parts, report.Part{Table: a.shortChangeTable(c)})
+	}
+	if len(a.Undo) > 0 {
+		rest.Parts = append(rest.Parts, report.Part{Note: "To undo it: " + strings.Join(a.Undo, "; ") + "."})
+	}
+	for _, text := range a.Needs {
+		rest.Parts = append(rest.Parts, report.Part{Note: text})
+	}
+	rest.Parts = append(rest.Parts, report.Part{Note: "Trust: " + a.trustSummary()})
+	return []report.Section{first, rest}
 }
 
-// text writes a figure with its interval.
-func (f *Figure) text() string {
-	name, err := metric.ParseName(f.Statistic)
-	percent := err == nil && name.PrintPercent()
-	text := format.ValueText(f.Mean, f.Unit, percent)
-	if f.Half > 0 {
-		text += " ± " + format.ValueText(f.Half, f.Unit, percent)
+// trustSummary names the reasons to trust the answer less.
+func (a *Answer) trustSummary() string {
+	var names []string
+	for i := range a.Trust {
+		if id := a.Trust[i].ID; id != modelOnly {
+			names = append(names, strings.ReplaceAll(id, "-", " "))
+		}
+	}
+	text := "the answer is about this scenario; how well it describes the cluster is another question."
+	if len(names) > 0 {
+		text += " Notes below: " + strings.Join(slices.Compact(names), ", ") + "."
 	}
 	return text
-}
-
-// seatsTable has the levels whose limits change.
-func (a *Answer) seatsTable() *report.Table {
-	t := table("seats", "Seats", "level", "before", "after")
-	for _, l := range a.Seats {
-		t.AddTexts(l.Level, fmt.Sprint(l.Before), fmt.Sprint(l.After))
-	}
-	return t
-}
-
-// triedShown is how many candidates a table has. The JSON has all of them.
-const triedShown = 12
-
-// triedTable has the candidates that were run, the cheapest first.
-func (a *Answer) triedTable() *report.Table {
-	t := table("tried", "What was tried, the cheapest first", "candidate", "class", "held", "why not")
-	t.Columns[3].Left = true
-	more := 0
-	for i := range a.Eliminated {
-		e := &a.Eliminated[i]
-		if e.After == 0 {
-			continue
-		}
-		if len(t.Rows) == triedShown {
-			more++
-			continue
-		}
-		why := e.Because
-		if _, goal, ok := strings.Cut(why, "; "); ok {
-			why = goal
-		}
-		t.AddTexts(e.ID, string(e.Class), fmt.Sprintf("%d of %d", e.Passes, e.After), why)
-	}
-	if more > 0 {
-		t.Missing = fmt.Sprintf("Not shown: %d more. The JSON has all.", more)
-	}
-	return t
 }

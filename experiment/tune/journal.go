@@ -178,7 +178,7 @@ func MergeTrials(set *atomicfile.Set, dirs []string, out string) (runs int, err 
 			}
 		}
 	}
-	return len(merged.used), merged.write(set, out)
+	return len(merged.used), set.Write(filepath.Join(out, TrialsFile), merged.text())
 }
 
 // find returns the outcome of a run, nil if it is not known.
@@ -218,18 +218,18 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// write adds the journal to a set of files, with the runs that the search has needed and no others: it is then the same,
-// wherever they were made.
-func (j *journal) write(set *atomicfile.Set, dir string) error {
-	text := append([]byte{}, j.head...)
+// text returns the journal with the runs that the search has needed and no others: it is then the same, wherever they were
+// made.
+func (j *journal) text() []byte {
+	text := bytes.Clone(j.head)
 	for _, o := range j.used {
 		line, err := json.Marshal(o)
 		if err != nil {
-			return err
+			panic("tune: an outcome that cannot be JSON: " + err.Error())
 		}
 		text = append(append(text, line...), '\n')
 	}
-	return set.Write(filepath.Join(dir, TrialsFile), text)
+	return text
 }
 
 // headOf returns the head of the journal of a search whose goals are known.

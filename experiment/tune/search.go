@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"apfsim/experiment"
+	"apfsim/experiment/fit/check"
 	"apfsim/reports/format"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -24,6 +25,7 @@ type Options struct {
 	Probability float64            // with which a run must hold
 	Confidence  float64            // of the confirmation
 	Budget      int                // greatest number of runs
+	Fit         *check.Report      // of the scenario, if it is fitted to a log and that is known; else nil
 	Load        []string           // factors by which the scenario was loaded, as they were given
 
 	Version string           // of the program
@@ -98,8 +100,9 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 	defer s.journal.close()
 	a := s.newAnswer(needed)
 	if !needed {
+		err := a.unneeded()
 		a.Runs = s.runs
-		return a, nil
+		return a, err
 	}
 	selected, confirmed, err := s.walk()
 	if err != nil && err != errBudget {
@@ -107,10 +110,9 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 	}
 	a.OutOfBudget = err == errBudget
 	if selected != nil {
-		a.Selected, a.Confirmed = selected, &Holds{confirmed.passes, confirmed.Runs}
-		err = a.compare(confirmed)
+		err = a.confirmed(selected, confirmed)
 	} else {
-		err = a.findClosest()
+		err = a.none()
 	}
 	if err != nil {
 		return nil, err
@@ -189,13 +191,14 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 // newAnswer returns the answer as far as it is known before the candidates are tried.
 func (s *search) newAnswer(needed bool) *Answer {
 	a := &Answer{SchemaVersion: result.SchemaVersion, Needed: needed, Procedure: s.procedure(), Present: s.held, Candidates: len(s.all),
-		Verdict: s.explained.Summary.Verdict, Eliminated: []Eliminated{}, Before: []Figure{}, After: []Figure{}, Better: []Effect{}, Worse: []Effect{}, search: s}
+		Verdict: s.explained.Summary.Verdict, Eliminated: []Eliminated{}, Thresholds: []GoalValue{}, Before: []Figure{}, After: []Figure{},
+		Better: []Effect{}, Worse: []Effect{}, Undo: []string{}, Measure: []Measurement{}, Breaks: []Break{}, NotTried: []string{}, Needs: []string{}, Clients: []string{},
+		search: s}
 	if !s.replayed {
 		a.Confidence, a.Probability = &s.Confidence, &s.Options.Probability
 	}
 	for i := range s.present.Spec.Thresholds {
-		t := &s.present.Spec.Thresholds[i]
-		a.Goals = append(a.Goals, t.Key+": "+t.Text)
+		a.Goals = append(a.Goals, goalText(&s.present.Spec.Thresholds[i]))
 	}
 	return a
 }
@@ -471,8 +474,7 @@ func (s *search) worstGoal(t *trials) string {
 	if most < 0 {
 		return ""
 	}
-	threshold := &s.present.Spec.Thresholds[most]
-	return threshold.Key + ": " + threshold.Text
+	return goalText(&s.present.Spec.Thresholds[most])
 }
 
 // tooMuch says whether a rejected candidate failed only goals that hold now: it went too far.

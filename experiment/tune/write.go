@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"apfsim/document/yaml"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -17,54 +19,55 @@ import (
 // Names of the files of an answer.
 const (
 	AnswerFile = "tune.json"
+	PageFile   = "tune.html"
 	ChangeFile = "change.yaml"
 	DiffFile   = "change.diff"
+	UndoFile   = "undo.yaml"
 )
 
 // Files are the names of all of them.
-var Files = []string{AnswerFile, ChangeFile, DiffFile, TrialsFile}
+var Files = []string{AnswerFile, PageFile, ChangeFile, DiffFile, UndoFile, TrialsFile}
 
 // Write adds the files of an answer to a set. Files with a change that an earlier answer has left are removed if there is
 // none now.
 func (a *Answer) Write(set *atomicfile.Set, dir string) error {
-	var text strings.Builder
+	var text, page bytes.Buffer
 	if err := format.WriteJSON(&text, a); err != nil {
 		return err
 	}
-	if err := set.Write(filepath.Join(dir, AnswerFile), []byte(text.String())); err != nil {
+	if err := render.HTML(&page, a.Document()); err != nil {
 		return err
 	}
-	if err := a.search.journal.write(set, dir); err != nil {
-		return err
+	contents := map[string][]byte{AnswerFile: text.Bytes(), PageFile: page.Bytes(), TrialsFile: a.search.journal.text()}
+	if a.Selected != nil {
+		change, err := a.Manifest()
+		if err != nil {
+			return err
+		}
+		before, err := a.objectsText(a.former(), false)
+		if err != nil {
+			return err
+		}
+		contents[ChangeFile] = change
+		contents[DiffFile] = diff.Diff("present.yaml", []byte(before), ChangeFile, change)
+		if before != "" {
+			contents[UndoFile] = []byte("# Undoes: " + a.Selected.Sentence + "\n" + before)
+		}
 	}
-	if a.Selected == nil {
-		set.Remove(filepath.Join(dir, ChangeFile))
-		set.Remove(filepath.Join(dir, DiffFile))
-		return nil
+	for _, name := range Files {
+		path := filepath.Join(dir, name)
+		if content, ok := contents[name]; !ok {
+			set.Remove(path)
+		} else if err := set.Write(path, content); err != nil {
+			return err
+		}
 	}
-	change, err := a.Manifest()
-	if err != nil {
-		return err
-	}
-	before, err := a.objectsText(a.former(), false)
-	if err != nil {
-		return err
-	}
-	if err := set.Write(filepath.Join(dir, ChangeFile), change); err != nil {
-		return err
-	}
-	return set.Write(filepath.Join(dir, DiffFile), diff.Diff("present.yaml", []byte(before), ChangeFile, change))
+	return nil
 }
 
-// Manifest returns the objects of the selected change for kubectl apply, in a version that the release serves. A comment
-// says how to undo it, and what the servers have to be started with.
-func (a *Answer) Manifest() ([]byte, error) {
-	c := a.Selected
-	var head strings.Builder
-	fmt.Fprintf(&head, "# %s\n", c.Sentence)
-	if c.requests > 0 {
-		fmt.Fprintf(&head, "# kube-apiserver: --max-requests-inflight=%d\n", c.requests)
-	}
+// undo returns the commands that undo the selected change.
+func (a *Answer) undo() []string {
+	c, commands := a.Selected, []string{}
 	var added []string
 	changed := false
 	for _, s := range c.objects.FlowSchemas {
@@ -81,14 +84,73 @@ func (a *Answer) Manifest() ([]byte, error) {
 			changed = true
 		}
 	}
-	if len(added) > 0 {
-		fmt.Fprintf(&head, "# To undo it: kubectl delete %s\n", strings.Join(added, " "))
-	}
 	if changed {
-		fmt.Fprintf(&head, "# To undo it: patch -R change.yaml < %s, then kubectl apply -f change.yaml\n", DiffFile)
+		commands = append(commands, "kubectl apply -f "+UndoFile)
+	}
+	if len(added) > 0 {
+		commands = append(commands, "kubectl delete "+strings.Join(added, " "))
+	}
+	if c.requests > 0 {
+		commands = append(commands, fmt.Sprintf("kube-apiserver --max-requests-inflight=%d", a.search.present.Spec.Servers.MaxRequestsInflight))
+	}
+	return commands
+}
+
+// Manifest returns the objects of the selected change for kubectl apply, in a version that the release serves. Comments say
+// how to undo it, what the servers have to be started with, and above each object why its fields are what they are.
+func (a *Answer) Manifest() ([]byte, error) {
+	c := a.Selected
+	var head strings.Builder
+	fmt.Fprintf(&head, "# %s\n", c.Sentence)
+	for i := range c.Changes {
+		if ch := &c.Changes[i]; ch.Kind == serverKind {
+			fmt.Fprintf(&head, "# kube-apiserver --%s=%s\n", ch.Path, textOf(ch.To))
+			comment(&head, ch.Because)
+		}
+	}
+	for _, command := range a.Undo {
+		fmt.Fprintf(&head, "# To undo it: %s\n", command)
 	}
 	text, err := a.objectsText(c.objects, true)
-	return []byte(head.String() + text), err
+	if err != nil {
+		return nil, err
+	}
+	objects := c.objects.Manifest(a.search.problem.rules).(map[string]any)["items"].([]any)
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "- ") && len(objects) > 0 { // the next object begins
+			a.explainObject(&head, objects[0].(map[string]any))
+			objects = objects[1:]
+		}
+		head.WriteString(line)
+	}
+	return []byte(head.String()), nil
+}
+
+// explainObject writes comments with the reasons of the fields of an object that change.
+func (a *Answer) explainObject(to *strings.Builder, object map[string]any) {
+	name := object["metadata"].(map[string]any)["name"]
+	for i := range a.Selected.Changes {
+		ch := &a.Selected.Changes[i]
+		if ch.Kind == object["kind"] && ch.Name == name && ch.Because != "" {
+			value := " " + ch.values()
+			if !ch.shown() {
+				value = ""
+			}
+			comment(to, ch.field()+value+": "+ch.Because)
+		}
+	}
+}
+
+// commentWidth is how many characters a line of a comment has at most.
+const commentWidth = 100
+
+// comment writes a text as a comment of YAML.
+func comment(to *strings.Builder, text string) {
+	mark := "# "
+	for _, line := range format.Wrap(text, commentWidth) {
+		to.WriteString(mark + line + "\n")
+		mark = "#   "
+	}
 }
 
 // former returns the objects that the selected change changes, as they are now.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"slices"
 
 	"apfsim/sim/quantity"
 )
@@ -25,6 +26,38 @@ func (w *Workload) applyLoad() {
 	if b := w.Arrivals.Burst; b != nil {
 		b.load = w.Load
 	}
+}
+
+// Loaded returns a workload that was decoded with everything of it arriving factor times as often as it does, whatever its
+// Load is. A trace stays as it is.
+func (w Workload) Loaded(factor float64) Workload {
+	a := &w.Arrivals
+	switch {
+	case a.Constant != nil:
+		of := *a.Constant
+		a.Constant = &of
+	case a.Poisson != nil:
+		of := *a.Poisson
+		a.Poisson = &of
+	case a.OnOff != nil:
+		of := *a.OnOff
+		a.OnOff = &of
+	case a.Ramping != nil:
+		of := *a.Ramping
+		of.Stages = slices.Clone(of.Stages)
+		a.Ramping = &of
+	case a.Burst != nil:
+		of := *a.Burst
+		a.Burst = &of
+	}
+	before := w.Load
+	w.Load = factor
+	w.applyLoad()
+	if b := a.Burst; b != nil && before > 0 {
+		b.load = factor * before
+	}
+	w.Load = factor * max(1, before)
+	return w
 }
 
 // rates returns the rates of an open loop.

@@ -1,0 +1,61 @@
+package tune
+
+import (
+	"fmt"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/result"
+)
+
+// needs says, if none of the candidates suffices, what would be needed.
+func (a *Answer) needs() (all []string) {
+	all = []string{}
+	p, s := a.search.problem, &a.search.present.Spec.Servers
+	byLevel, total := p.asked()
+	seats := (s.MaxRequestsInflight + s.MaxMutatingRequestsInflight) * s.Replicas
+	if total > float64(seats) {
+		all = append(all, fmt.Sprintf("All requests together ask for %s on average, and there are %d: however the seats are divided, some requests are rejected or wait longer and longer. Fewer or shorter requests are needed, or more seats.",
+			seatsText(total), seats))
+	} else {
+		all = append(all, fmt.Sprintf("All requests together ask for %s on average, and there are %d: what is missing is not their number, but how they are divided, or shorter executions, which no configuration gives.",
+			seatsText(total), seats))
+	}
+	for _, l := range p.levels {
+		if nominal := seatsOf(p.seats, l).Nominal * s.Replicas; byLevel[l] > float64(nominal) {
+			all = append(all, fmt.Sprintf("The requests of %s ask for %s on average, and its nominal limit is %d.", l, seatsText(byLevel[l]), nominal))
+		}
+	}
+	if a.OutOfBudget {
+		all = append(all, fmt.Sprintf("Candidates that were not run may suffice: --budget %d.", 2*a.search.Budget))
+	}
+	return all
+}
+
+// asked returns how many seats the requests of each level ask for on average, at all servers, and those of all levels that are
+// limited together.
+func (p *problem) asked() (byLevel map[string]float64, total float64) {
+	seconds := float64(p.summary.DurationNs-p.summary.WarmupNs) / 1e9
+	byLevel = map[string]float64{}
+	add := func(f *result.Flow) {
+		seats := f.DemandSeatSeconds / seconds
+		byLevel[f.PriorityLevel] += seats
+		if l := p.Objects.PriorityLevel(f.PriorityLevel); l != nil && l.Spec.Limited != nil {
+			total += seats
+		}
+	}
+	for i := range p.summary.Flows {
+		add(&p.summary.Flows[i])
+	}
+	for i := range p.summary.OtherFlows {
+		add(&p.summary.OtherFlows[i].Flow)
+	}
+	return byLevel, total
+}
+
+func seatsText(x float64) string { return format.Number(x) + " seats" }
+
+// notTriedText names the kinds of changes that were not tried.
+func (a *Answer) notTriedText() string {
+	return "Kinds of changes that were not tried: " + strings.Join(a.NotTried, ", ") + " (--allow)."
+}
