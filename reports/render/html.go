@@ -145,12 +145,15 @@ func writeCell(b *strings.Builder, c *report.Cell, names, left bool) {
 	}
 	b.WriteString(">")
 	text := template.HTMLEscapeString(format.Printable(c.Text))
-	if names {
+	switch {
+	case names:
 		name := c.Text
 		if c.Also != "" {
 			name += " (also: " + c.Also + ")"
 		}
 		text = string(breakable(name))
+	case left: // words, among them names
+		text = string(breakable(c.Text))
 	}
 	switch {
 	case c.Code:
