@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,7 +55,7 @@ func written(t *testing.T, a *tune.Answer) map[string]string {
 // 8 · 8 = 64 of 60 seats.
 func TestChangeSaysWhatSetsItsValue(t *testing.T) {
 	a := fastAnswer(t)
-	const because = "7 failed rejected: rate == 0 in 5 of 5 runs"
+	const because = "7 held in 0 of 5 runs, and failed wait{workload:apps}: p99 < 10ms"
 	if len(a.Selected.Changes) != 1 || a.Selected.Changes[0].Because != because {
 		t.Fatalf("got the changes %+v, want one because of %q", a.Selected.Changes, because)
 	}
@@ -128,16 +129,20 @@ func TestAnswerIsRepeatedWithOtherScenarios(t *testing.T) {
 	}
 }
 
-// The scenario has no capacity, names no release, and its clients have numbers for names, of which the hands are made.
+// The scenario has no capacity and names no release. Its clients have numbers for names, which are drawn anew for each run,
+// so that they are no reason.
 func TestReasonsToTrustTheAnswerLess(t *testing.T) {
 	var ids []string
 	for _, r := range fastAnswer(t).Trust {
 		ids = append(ids, r.ID)
 	}
-	for _, want := range []string{"no-capacity", "version-assumed", "invented-names"} {
-		if !strings.Contains(strings.Join(ids, " "), want) {
+	for _, want := range []string{"no-capacity", "version-assumed"} {
+		if !slices.Contains(ids, want) {
 			t.Errorf("the reasons are %s, want %s among them", ids, want)
 		}
+	}
+	if slices.Contains(ids, "invented-names") {
+		t.Errorf("the reasons are %s, want none that is about names", ids)
 	}
 }
 
@@ -159,7 +164,7 @@ func TestAnswerInAllFormats(t *testing.T) {
 	}
 	for name, content := range map[string]string{"text": text.String(), "Markdown": markdown.String(), tune.PageFile: files[tune.PageFile]} {
 		content = strings.Join(strings.Fields(strings.ReplaceAll(content, "<wbr>", "")), " ")
-		for _, want := range []string{"36 of 36", "7 failed rejected: rate == 0 in 5 of 5 runs", "executions × 1.25", "undo.yaml", "5.27 s", "merge-flows reports"} {
+		for _, want := range []string{"36 of 36", "7 held in 0 of 5 runs", "executions × 1.25", "undo.yaml", "merge-flows reports"} {
 			if !strings.Contains(content, want) {
 				t.Errorf("the %s does not have %q", name, want)
 			}

@@ -106,16 +106,14 @@ func (s *search) nearest(c *Candidate, ch *Change) (nearest *Candidate, value fl
 	return nearest, value
 }
 
-// fails says what failed in the runs of a configuration that does not suffice.
+// fails says what failed in the runs of a configuration that does not suffice. A run that was ended early tells of one
+// goal, so that the number of runs is that of all that failed.
 func (s *search) fails(t *trials) string {
-	most := 0
-	for _, n := range t.failed {
-		most = max(most, n)
-	}
-	if most == 0 {
+	goal := s.worstGoal(t)
+	if goal == "" {
 		return t.Because
 	}
-	return fmt.Sprintf("failed %s in %d of %s", s.worstGoal(t), most, format.Counted(t.Runs, "run"))
+	return fmt.Sprintf("held in %d of %s, and failed %s", t.Passes, format.Counted(t.Runs, "run"), goal)
 }
 
 // presentTrials is in how many runs each of the goals that fail now did fail.
