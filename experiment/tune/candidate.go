@@ -47,7 +47,7 @@ type Cost struct {
 	Class   Class
 	Objects int // that are changed or added
 	Moved   int // clients whose requests go to another level
-	Seats   int // that all other levels lose together, at each server
+	Seats   int // that levels lose together, at each server
 	Steps   int // how far the value is from the present one, on the grid of its field
 }
 
@@ -64,6 +64,9 @@ func (c Cost) Compare(other Cost) int {
 
 // serverKind is the kind of a change of the flags of servers.
 const serverKind = "kube-apiserver"
+
+// serversPath is the path of a change of the number of servers.
+const serversPath = "replicas"
 
 // Change is a field of an object that a candidate sets, or a flag of the servers.
 type Change struct {
@@ -87,6 +90,8 @@ type Candidate struct {
 
 	objects  config.Objects // that are changed or added
 	requests int            // max-requests-inflight; 0: as it is
+	servers  int            // their number; 0: as it is
+	value    int            // of the field; of a new level its seats; 0 of a candidate without one
 	moves    string         // what is moved, "" of a candidate that moves nothing
 	kind     string         // the kind of the change, whoever maintains the object
 	family   *family
@@ -108,11 +113,14 @@ func (c *Candidate) scenarioOf(sc *scenario.Scenario) *scenario.Scenario {
 	if c.requests > 0 {
 		own.Spec.Servers.MaxRequestsInflight = c.requests
 	}
+	if c.servers > 0 {
+		own.Spec.Servers.Replicas = c.servers
+	}
 	return &own
 }
 
-// describe sets the changes and the cost of a candidate from its objects.
-func (p *problem) describe(c *Candidate) {
+// describe sets the changes and the cost of a candidate from its objects. It returns how it divides the seats.
+func (p *problem) describe(c *Candidate) *advice.SeatDivision {
 	c.Changes = []Change{}
 	for _, s := range c.objects.FlowSchemas {
 		var before any
@@ -133,19 +141,19 @@ func (p *problem) describe(c *Candidate) {
 		c.Cost.Objects++
 		c.Changes = append(c.Changes, Change{Kind: serverKind, Path: "max-requests-inflight", From: p.Spec.Servers.MaxRequestsInflight, To: c.requests})
 	}
-	own := c.scenarioOf(p.Scenario)
-	after := divide(p, own)
-	changed := map[string]bool{}
-	for _, l := range c.objects.PriorityLevels {
-		changed[l.Name] = true
+	if c.servers > 0 {
+		c.Cost.Objects += 1 + c.servers - p.Spec.Servers.Replicas // each new one costs more than to start the present ones anew
+		c.Changes = append(c.Changes, Change{Kind: serverKind, Path: serversPath, From: p.Spec.Servers.Replicas, To: c.servers})
 	}
+	after := divide(p, c.scenarioOf(p.Scenario))
 	for i := range p.seats.Levels {
 		before := &p.seats.Levels[i]
-		if now := seatsOf(after, before.Name); now != nil && !changed[before.Name] {
+		if now := seatsOf(after, before.Name); now != nil {
 			c.Cost.Seats += max(0, before.Nominal-now.Nominal)
 		}
 	}
 	c.Class = c.Cost.Class
+	return after
 }
 
 // divide returns the limits of the levels at a server of a scenario.

@@ -142,6 +142,9 @@ func (a *Answer) costSentence() string {
 	if c.Class == ServerLimits {
 		costs = []string{"restarts the servers"}
 	}
+	if n := a.Selected.servers - a.search.present.Spec.Servers.Replicas; n > 0 {
+		costs = []string{"adds " + format.Counted(n, "server")}
+	}
 	if c.Moved > 0 {
 		costs = append(costs, "moves "+format.Counted(c.Moved, "client")+" to another level")
 	}

@@ -15,6 +15,7 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
+	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
 
@@ -29,6 +30,7 @@ type problem struct {
 	routes  []route
 	harmed  []string // workloads whose goals did not hold; of goals about all of them, those that were harmed
 	taking  []string // workloads that cause it
+	causes  []*result.Cause
 	levels  []string // limited levels that the harmed workloads use, or that causes or goals name
 	allowed []string // kinds
 
@@ -83,6 +85,7 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 		if !slices.Contains(causes, c.ID) && !slices.Contains(p.levels, c.Level) {
 			continue
 		}
+		p.causes = append(p.causes, c)
 		p.addLevel(c.Level)
 		for _, w := range c.Workloads {
 			addName(&p.taking, w)
@@ -133,15 +136,19 @@ func (p *problem) changeable(l *config.PriorityLevel) bool {
 func (p *problem) candidates() []*Candidate {
 	p.mergeFlows()
 	p.moves()
+	p.partMoves()
 	for _, name := range p.levels {
 		level := p.Objects.PriorityLevel(name)
 		p.lending(level)
 		p.queueLength(level)
 		p.shares(level)
+		p.transfers(level)
 		p.hands(level)
 	}
 	p.newLevels()
+	p.listLevels()
 	p.serverLimits()
+	p.replicas()
 	var all []*Candidate
 	for _, f := range p.families {
 		all = append(all, f.all...)
@@ -150,9 +157,13 @@ func (p *problem) candidates() []*Candidate {
 	return all
 }
 
-// add adds a family of candidates, unless their kind is not allowed.
+// add adds a family of candidates, without those whose kind is not allowed and those that take seats from a critical level
+// that it needs.
 func (p *problem) add(name string, monotone bool, all []*Candidate) {
 	f := &family{name: name, monotone: monotone && len(all) > 1}
+	if !monotone {
+		all = thinned(all)
+	}
 	for _, c := range all {
 		c.kind = kindOf[c.Cost.Class]
 		for _, l := range c.objects.PriorityLevels {
@@ -163,7 +174,9 @@ func (p *problem) add(name string, monotone bool, all []*Candidate) {
 		if !slices.Contains(p.allowed, c.kind) || !slices.Contains(p.allowed, kindOf[c.Cost.Class]) {
 			continue
 		}
-		p.describe(c)
+		if after := p.describe(c); p.starvesCritical(after) {
+			continue
+		}
 		c.family, c.step = f, len(f.all)
 		f.all = append(f.all, c)
 	}
@@ -172,8 +185,23 @@ func (p *problem) add(name string, monotone bool, all []*Candidate) {
 	}
 }
 
+// mostUnordered is how many values a family has at most of which none says anything about another.
+const mostUnordered = 12
+
+// thinned returns those of too many candidates that are 1, 2, 4, … steps from the present value, and the last.
+func thinned(all []*Candidate) (kept []*Candidate) {
+	if len(all) <= mostUnordered {
+		return all
+	}
+	for at := 1; at < len(all); at *= 2 {
+		kept = append(kept, all[at-1])
+	}
+	return append(kept, all[len(all)-1])
+}
+
 // mergeFlows makes the flows of a workload one flow: it then has one hand and one fair share, and no more places in the
-// queues than these have.
+// queues than these have. Where users are told apart and have fewer namespaces than they are, a flow for each namespace is
+// another candidate.
 func (p *problem) mergeFlows() {
 	for _, w := range p.taking {
 		for _, r := range p.routes {
@@ -181,18 +209,45 @@ func (p *problem) mergeFlows() {
 			if r.workload != w || old == nil || old.Spec.DistinguisherMethod == nil || !slices.Contains(p.levels, r.level) || p.workload(w).Clients < 2 {
 				continue
 			}
-			s := p.schemaOf(w, old, "one-flow")
-			if s == nil {
-				continue
+			p.mergeTo(w, &r, old, "one-flow", nil, "merge-flows "+w, fmt.Sprintf("Make all requests of %s one flow of %s.", w, r.level))
+			if old.Spec.DistinguisherMethod.Type == config.ByUser && p.namespaces(w) < p.workload(w).Clients {
+				p.mergeTo(w, &r, old, "flow-by-namespace", &config.DistinguisherMethod{Type: config.ByNamespace}, "merge-flows "+w+" by namespace",
+					fmt.Sprintf("Make the requests of %s in each namespace one flow of %s.", w, r.level))
 			}
-			s.Spec.DistinguisherMethod = nil
-			p.add("merge-flows "+w, false, []*Candidate{{
-				ID: "merge-flows " + w, Remedy: result.MergeFlows, Cost: Cost{Class: SameLevel}, moves: w,
-				Sentence: fmt.Sprintf("Make all requests of %s one flow of %s.", w, r.level),
-				objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
-			}})
 		}
 	}
+}
+
+// mergeTo adds the candidate that gives the requests of a workload another distinguisher.
+func (p *problem) mergeTo(w string, r *route, old *config.FlowSchema, purpose string, method *config.DistinguisherMethod, id, sentence string) {
+	s := p.schemaOf(w, old, purpose)
+	if s == nil {
+		return
+	}
+	s.Spec.DistinguisherMethod = method
+	p.add(id, false, []*Candidate{{
+		ID: id, Remedy: result.MergeFlows, Cost: Cost{Class: SameLevel}, moves: w, Sentence: sentence,
+		objects: config.Objects{FlowSchemas: []*config.FlowSchema{s}},
+	}})
+}
+
+// namespaces returns how many namespaces the requests of a workload are in, as many as there are clients if that is not known.
+func (p *problem) namespaces(name string) int {
+	w := p.workload(name)
+	if len(w.Requests) == 0 {
+		return w.Clients
+	}
+	var all []string
+	for i := range w.Requests {
+		namespace := w.Requests[i].Namespace
+		if strings.Contains(namespace, "{i}") {
+			return w.Clients
+		}
+		if !slices.Contains(all, namespace) {
+			all = append(all, namespace)
+		}
+	}
+	return len(all)
 }
 
 // moves moves a workload to another level: one that has room for it, or catch-all, where it may be rejected.
@@ -203,18 +258,15 @@ func (p *problem) moves() {
 			if r.workload != w || old == nil || !slices.Contains(p.levels, r.level) {
 				continue
 			}
-			for _, to := range p.Objects.PriorityLevels {
-				if to.Name == r.level || to.Spec.Limited == nil || slices.Contains(critical, to.Name) || to.Name != config.CatchAll && !p.hasRoom(to.Name, r) {
-					continue
-				}
-				s := p.schemaOf(w, old, "to-"+to.Name)
+			for _, to := range p.destinations(&r, 1) {
+				s := p.schemaOf(w, old, "to-"+to)
 				if s == nil {
 					continue
 				}
-				s.Spec.PriorityLevelConfiguration.Name = to.Name
-				p.add("move "+w+" to "+to.Name, false, []*Candidate{{
-					ID: "move " + w + " to " + to.Name, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: p.workload(w).Clients}, moves: w,
-					Sentence: fmt.Sprintf("Move %s from %s to %s.", w, r.level, to.Name),
+				s.Spec.PriorityLevelConfiguration.Name = to
+				p.add("move "+w+" to "+to, false, []*Candidate{{
+					ID: "move " + w + " to " + to, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: p.workload(w).Clients}, moves: w,
+					Sentence: fmt.Sprintf("Move %s from %s to %s.", w, r.level, to),
 					objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
 				}})
 			}
@@ -222,26 +274,114 @@ func (p *problem) moves() {
 	}
 }
 
-// hasRoom says whether a level has, on average, as many free seats as the requests of a route occupy at the level where
-// they are. What the workload of a level with several of them occupies is not known alone: its part of the requests is taken.
-func (p *problem) hasRoom(to string, r route) bool {
-	seconds := float64(p.summary.DurationNs-p.summary.WarmupNs) / 1e9 * float64(p.Spec.Servers.Replicas)
-	use := func(level string) (seats float64, arrived int64) {
-		for i := range p.summary.PriorityLevels {
-			if l := &p.summary.PriorityLevels[i]; l.Name == level {
-				return l.ServiceSeatSeconds / seconds, l.Arrived
+// movedParts are the parts of a workload that are moved alone, as numbers that divide its clients.
+var movedParts = []int{2, 4}
+
+// partMoves moves a part of the clients of a workload that takes seats, the first ones, which a FlowSchema names. That one
+// part is not enough says nothing of a smaller one: it may be too much for the level to which it is moved.
+func (p *problem) partMoves() {
+	for _, w := range p.taking {
+		clients := p.workload(w).Clients
+		if !named(p.workload(w)) {
+			continue
+		}
+		for _, r := range p.routes {
+			old := p.Objects.FlowSchema(r.schema)
+			if r.workload != w || old == nil || !slices.Contains(p.levels, r.level) {
+				continue
+			}
+			for _, part := range movedParts {
+				users := p.users(p.workload(w), clients/part)
+				if len(users) == 0 {
+					continue
+				}
+				for _, to := range p.destinations(&r, float64(len(users))/float64(clients)) {
+					s := p.newSchema(old, fmt.Sprintf("%s-1-of-%d-to-%s", nameOf(w), part, to), namedUsers(users))
+					if s == nil {
+						continue
+					}
+					s.Spec.PriorityLevelConfiguration.Name = to
+					id := fmt.Sprintf("move 1/%d of %s to %s", part, w, to)
+					p.add(id, false, []*Candidate{{
+						ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: len(users)}, moves: w,
+						Sentence: fmt.Sprintf("Move %d of the %d clients of %s from %s to %s.", len(users), clients, w, r.level, to),
+						objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
+					}})
+				}
 			}
 		}
-		return 0, 0
 	}
-	used, _ := use(to)
-	needed, all := use(r.level)
-	for i := range p.summary.Workloads {
-		if w := &p.summary.Workloads[i]; w.Name == r.workload && all > 0 {
-			needed *= float64(w.Arrived) / float64(all)
+}
+
+// destinations returns the levels to which a part of the requests of a route can be moved: those that have room for it, and
+// catch-all, where it may be rejected.
+func (p *problem) destinations(r *route, part float64) (names []string) {
+	for _, to := range p.Objects.PriorityLevels {
+		if to.Name != r.level && to.Spec.Limited != nil && !slices.Contains(critical, to.Name) && (to.Name == config.CatchAll || p.hasRoom(to.Name, r, part)) {
+			names = append(names, to.Name)
 		}
 	}
-	return float64(seatsOf(p.seats, to).Nominal)-used >= needed
+	return names
+}
+
+// hasRoom says whether a level has, on average, as many free seats as a part of the requests of a route occupies at the level
+// where they are.
+func (p *problem) hasRoom(to string, r *route, part float64) bool {
+	used, _ := p.used(to)
+	return float64(seatsOf(p.seats, to).Nominal)-used >= part*p.needed(r)
+}
+
+// used returns the seats of one server that the requests of a level occupied on average, and how many arrived.
+func (p *problem) used(level string) (seats float64, arrived int64) {
+	seconds := float64(p.summary.DurationNs-p.summary.WarmupNs) / 1e9 * float64(p.Spec.Servers.Replicas)
+	if l := p.measured(level); l != nil {
+		return l.ServiceSeatSeconds / seconds, l.Arrived
+	}
+	return 0, 0
+}
+
+// measured returns what was measured of a level in the run that is explained, nil of a level that is not in it.
+func (p *problem) measured(level string) *result.Level {
+	at := slices.IndexFunc(p.summary.PriorityLevels, func(l result.Level) bool { return l.Name == level })
+	if at < 0 {
+		return nil
+	}
+	return &p.summary.PriorityLevels[at]
+}
+
+// needed returns the seats of one server that the requests of a route occupied on average. What one of several workloads of
+// a level occupies is not known alone: its part of the requests is taken.
+func (p *problem) needed(r *route) float64 {
+	seats, all := p.used(r.level)
+	for i := range p.summary.Workloads {
+		if w := &p.summary.Workloads[i]; w.Name == r.workload && all > 0 {
+			seats *= float64(w.Arrived) / float64(all)
+		}
+	}
+	return seats
+}
+
+// peak returns the most seats of one server that a level had in use at one time, in the run that is explained.
+func (p *problem) peak(level string) (most int) {
+	for i := range p.summary.Servers {
+		for _, l := range p.summary.Servers[i].Levels {
+			if l.Name == level {
+				most = max(most, l.PeakSeats)
+			}
+		}
+	}
+	if l := p.measured(level); l != nil && len(p.summary.Servers) == 0 {
+		return l.PeakSeats
+	}
+	return most
+}
+
+// starvesCritical says whether a critical level would have fewer seats than now, and fewer than it had in use.
+func (p *problem) starvesCritical(after *advice.SeatDivision) bool {
+	return slices.ContainsFunc(critical, func(name string) bool {
+		before, now := seatsOf(p.seats, name), seatsOf(after, name)
+		return before != nil && now != nil && now.Nominal < before.Nominal && now.Nominal < p.peak(name)
+	})
 }
 
 // edited returns a copy of a level with another spec.
@@ -268,7 +408,7 @@ func (p *problem) field(l *config.PriorityLevel, class Class, remedy result.Reme
 			sentence += fmt.Sprintf(": %d seats instead of %d", nominal, seatsOf(p.seats, l.Name).Nominal)
 		}
 		all = append(all, &Candidate{
-			ID: fmt.Sprintf("%s of %s %d", name, l.Name, v), Remedy: remedy, Cost: Cost{Class: class, Steps: firstStep + i}, Sentence: sentence + ".",
+			ID: fmt.Sprintf("%s of %s %d", name, l.Name, v), Remedy: remedy, Cost: Cost{Class: class, Steps: firstStep + i}, Sentence: sentence + ".", value: int(v),
 			objects: config.Objects{PriorityLevels: []*config.PriorityLevel{own}},
 		})
 	}
@@ -338,12 +478,12 @@ func (p *problem) longestQueue(l *result.Level) int32 {
 // queueLength makes queues longer, if requests were rejected because they were full.
 func (p *problem) queueLength(l *config.PriorityLevel) {
 	q := l.Spec.Queuing()
-	at := slices.IndexFunc(p.summary.PriorityLevels, func(s result.Level) bool { return s.Name == l.Name })
-	if q == nil || at < 0 || p.summary.PriorityLevels[at].QueueFull == 0 {
+	measured := p.measured(l.Name)
+	if q == nil || measured == nil || measured.QueueFull == 0 {
 		return
 	}
 	var values []int32
-	most := min(q.QueueLengthLimit*mostLengths, p.longestQueue(&p.summary.PriorityLevels[at]))
+	most := min(q.QueueLengthLimit*mostLengths, p.longestQueue(measured))
 	for v := q.QueueLengthLimit + 1; v <= most; v++ {
 		values = append(values, v)
 	}
@@ -389,6 +529,44 @@ func (p *problem) shares(l *config.PriorityLevel) {
 	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, p.Spec.Servers.Capacity == nil, 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
 }
 
+// transfers gives a level shares of another one, so that those of all others stay. The other is no critical level, none that is
+// to be helped, and none that was full at any time, whose demand is not known; and it keeps the seats that it had in use.
+func (p *problem) transfers(l *config.PriorityLevel) {
+	sum, present := int32(0), l.Spec.Shares()
+	for _, other := range p.Objects.PriorityLevels {
+		sum += other.Spec.Shares()
+	}
+	s := &p.Spec.Servers
+	nominal := func(shares int32) int {
+		return int(math.Ceil(float64(s.MaxRequestsInflight+s.MaxMutatingRequestsInflight) * float64(shares) / float64(sum)))
+	}
+	for _, from := range p.Objects.PriorityLevels {
+		measured := p.measured(from.Name)
+		if from.Name == l.Name || !p.changeable(from) || slices.Contains(critical, from.Name) || slices.Contains(p.levels, from.Name) ||
+			measured != nil && measured.Utilisation != nil && measured.Utilisation.Saturated > 0 {
+			continue
+		}
+		var all []*Candidate
+		last, had := nominal(present), from.Spec.Shares()
+		for d := int32(1); d < had && nominal(had-d) >= p.peak(from.Name); d++ {
+			seats, more, less := nominal(present+d), present+d, had-d
+			if seats == last {
+				continue
+			}
+			last = seats
+			all = append(all, &Candidate{
+				ID: fmt.Sprintf("shares of %s from %s %d", l.Name, from.Name, d), Remedy: result.Transfer, Cost: Cost{Class: Shares, Steps: len(all) + 1}, value: int(more),
+				Sentence: fmt.Sprintf("Give %s %d of the %d shares of %s: %d seats instead of %d.", l.Name, d, had, from.Name, seats, nominal(present)),
+				objects: config.Objects{PriorityLevels: []*config.PriorityLevel{
+					edited(l, func(s *config.LimitedSpec) { s.NominalConcurrencyShares = &more }),
+					edited(from, func(s *config.LimitedSpec) { s.NominalConcurrencyShares = &less }),
+				}},
+			})
+		}
+		p.add("shares of "+l.Name+" from "+from.Name, p.Spec.Servers.Capacity == nil, all)
+	}
+}
+
 // mostQueues is the greatest number of queues that a level is given.
 const mostQueues = 512
 
@@ -406,7 +584,7 @@ func (p *problem) hands(l *config.PriorityLevel) {
 	}
 	var hands []int32
 	addHand := func(h int32) {
-		if h != q.HandSize && fits(q.Queues, h) && !slices.Contains(hands, h) {
+		if h != q.HandSize && fits(q.Queues, h) && !slices.Contains(hands, h) && (p.helpsLists(l, h) || p.collideLess(l, q.Queues, h)) {
 			hands = append(hands, h)
 		}
 	}
@@ -420,12 +598,54 @@ func (p *problem) hands(l *config.PriorityLevel) {
 	var queues []int32
 	for v := q.Queues; v <= mostQueues; v *= 2 {
 		for _, next := range []int32{v + v/2, v * 2} {
-			if next > q.Queues && next <= mostQueues && fits(next, q.HandSize) && !slices.Contains(queues, next) {
+			if next > q.Queues && next <= mostQueues && fits(next, q.HandSize) && !slices.Contains(queues, next) && p.collideLess(l, next, q.HandSize) {
 				queues = append(queues, next)
 			}
 		}
 	}
 	p.field(l, Queues, result.MoreQueues, "queues", q.Queues, false, 1+len(hands), queues, func(s *config.LimitedSpec, v int32) { s.LimitResponse.Queuing.Queues = v })
+}
+
+// collideLess says whether other queues or another hand of a level make it less probable that the flows of those that fill it
+// have all queues of another flow.
+func (p *problem) collideLess(l *config.PriorityLevel, queues, hand int32) bool {
+	q, elephants := l.Spec.Queuing(), p.elephants(l.Name)
+	return dealer.CollisionProbabilityFloat(int(queues), int(hand), elephants) < dealer.CollisionProbabilityFloat(int(q.Queues), int(q.HandSize), elephants)
+}
+
+// mostElephants bounds the flows for which the probability of a collision is computed. With more it is nearly 1 for all hands
+// that servers have.
+const mostElephants = 64
+
+// elephants returns how many flows of a level ask for more than their fair share, at least 1.
+func (p *problem) elephants(level string) int {
+	most := 1
+	for _, c := range p.causes {
+		if c.Level != level {
+			continue
+		}
+		for _, f := range c.Figures {
+			if f.Name == "overDemandingFlows" {
+				most = max(most, int(f.Value))
+			}
+		}
+		over := 0
+		for _, f := range c.Flows {
+			if f.OfFairShare > 1 {
+				over++
+			}
+		}
+		most = max(most, over)
+	}
+	return min(most, mostElephants)
+}
+
+// helpsLists says whether wide lists are a cause of harm at a level, and with another hand a request takes fewer seats there at
+// most.
+func (p *problem) helpsLists(l *config.PriorityLevel, hand int32) bool {
+	wide := slices.ContainsFunc(p.causes, func(c *result.Cause) bool { return c.Kind == result.ByWideLists && c.Level == l.Name })
+	nominal := seatsOf(p.seats, l.Name).Nominal
+	return wide && nominal/int(hand) < nominal/int(l.Spec.Queuing().HandSize)
 }
 
 // newLevels gives a workload a level of its own: one that was harmed, or one that causes harm.
@@ -436,32 +656,92 @@ func (p *problem) newLevels() {
 			if r.workload != w || old == nil || !slices.Contains(p.levels, r.level) {
 				continue
 			}
-			name := nameOf(w)
-			for p.Objects.PriorityLevel(name) != nil {
-				name += "-own"
+			if schema := p.schemaOf(w, old, "own-level"); schema != nil {
+				p.newLevel(w, nameOf(w), "Give "+w+" a priority level of its own", result.OwnLevel, schema)
+				break
 			}
-			schema := p.schemaOf(w, old, "own-level")
-			if schema == nil {
-				continue
-			}
-			schema.Spec.PriorityLevelConfiguration.Name = name
-			var all []*Candidate
-			for v, nominal := range p.leastShares(0) {
-				shares, none := v, int32(0)
-				level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
-					NominalConcurrencyShares: &shares, LendablePercent: &none,
-					LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: 6, QueueLengthLimit: 50}},
-				}}}
-				all = append(all, &Candidate{
-					ID: fmt.Sprintf("own-level %s %d", w, v), Remedy: result.OwnLevel, Cost: Cost{Class: NewLevel, Moved: p.workload(w).Clients, Steps: len(all) + 1}, moves: w,
-					Sentence: fmt.Sprintf("Give %s a priority level of its own with %d shares: %.0f seats.", w, v, nominal),
-					objects:  config.Objects{FlowSchemas: []*config.FlowSchema{schema}, PriorityLevels: []*config.PriorityLevel{level}},
-				})
-			}
-			p.add("own-level "+w, p.Spec.Servers.Capacity == nil, all)
-			break
 		}
 	}
+}
+
+// newLevel adds the candidates that direct a FlowSchema to a new level, which differ in its seats.
+func (p *problem) newLevel(w, name, sentence string, remedy result.RemedyID, schema *config.FlowSchema) {
+	for p.Objects.PriorityLevel(name) != nil {
+		name += "-own"
+	}
+	schema.Spec.PriorityLevelConfiguration.Name = name
+	id := string(remedy) + " " + w
+	var all []*Candidate
+	for v, nominal := range p.leastShares(0) {
+		shares, none := v, int32(0)
+		level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
+			NominalConcurrencyShares: &shares, LendablePercent: &none,
+			LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: 6, QueueLengthLimit: 50}},
+		}}}
+		all = append(all, &Candidate{
+			ID: fmt.Sprintf("%s %d", id, v), Remedy: remedy, Cost: Cost{Class: NewLevel, Moved: p.workload(w).Clients, Steps: len(all) + 1}, moves: w, value: int(nominal),
+			Sentence: fmt.Sprintf("%s with %d shares: %.0f seats.", sentence, v, nominal),
+			objects:  config.Objects{FlowSchemas: []*config.FlowSchema{schema}, PriorityLevels: []*config.PriorityLevel{level}},
+		})
+	}
+	p.add(id, p.Spec.Servers.Capacity == nil, all)
+}
+
+// listLevels gives the lists that hold others up a level of their own: those of the workloads that send them, or, if their
+// users cannot be named, all lists of the same resources that their FlowSchema matches now.
+func (p *problem) listLevels() {
+	for _, c := range p.causes {
+		if c.Kind != result.ByWideLists {
+			continue
+		}
+		for _, w := range c.Workloads {
+			at := slices.IndexFunc(p.routes, func(r route) bool { return r.workload == w && r.level == c.Level })
+			rules, only := listRules(p.workload(w))
+			if at < 0 || len(rules) == 0 || p.hasFamily(string(result.ListLevel)+" "+w) {
+				continue
+			}
+			old := p.Objects.FlowSchema(p.routes[at].schema)
+			subjects := p.subjectsOf(p.workload(w))
+			if old == nil || subjects != nil && only {
+				continue // a level of its own for the workload is the same
+			}
+			if subjects == nil {
+				for i := range old.Spec.Rules {
+					subjects = append(subjects, old.Spec.Rules[i].Subjects...)
+				}
+			}
+			if schema := p.newSchema(old, nameOf(w)+"-lists", subjects); schema != nil {
+				schema.Spec.Rules[0].ResourceRules, schema.Spec.Rules[0].NonResourceRules = rules, nil
+				p.newLevel(w, nameOf(w)+"-lists", "Give the lists of "+w+" a priority level of their own", result.ListLevel, schema)
+			}
+		}
+	}
+}
+
+// listRules returns rules that match the lists of a workload and no other requests of it, and whether it sends only lists.
+func listRules(w *workload.Workload) (rules []config.ResourceRule, only bool) {
+	only = w.Behaviour == nil || w.Behaviour.Lister != nil
+	add := func(group, resource string) {
+		at := slices.IndexFunc(rules, func(r config.ResourceRule) bool { return r.APIGroups[0] == group })
+		if at < 0 {
+			at = len(rules)
+			rules = append(rules, config.ResourceRule{Verbs: []string{"list"}, APIGroups: []string{group}, ClusterScope: true, Namespaces: []string{config.Wildcard}})
+		}
+		addName(&rules[at].Resources, resource)
+	}
+	for i := range w.Requests {
+		if r := &w.Requests[i]; r.Verb == "list" && r.Resource != "" {
+			add(r.Group, strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/"))
+		} else {
+			only = false
+		}
+	}
+	if b := w.Behaviour; b != nil && b.Lister != nil {
+		add(b.Lister.Group, b.Lister.Resource)
+	} else if b != nil && b.Informer != nil {
+		add(b.Informer.Group, b.Informer.Resource)
+	}
+	return rules, only
 }
 
 // mostLimit is how many times as many seats a server is given at most.
@@ -479,10 +759,31 @@ func (p *problem) serverLimits() {
 	for v := present + step; v <= present*mostLimit; v += step {
 		all = append(all, &Candidate{
 			ID: fmt.Sprintf("max-requests-inflight %d", v), Remedy: result.RaiseInFlightLimit, Cost: Cost{Class: ServerLimits, Steps: len(all) + 1},
-			Sentence: fmt.Sprintf("Start the servers with --max-requests-inflight=%d instead of %d.", v, present), requests: v,
+			Sentence: fmt.Sprintf("Start the servers with --max-requests-inflight=%d instead of %d.", v, present), requests: v, value: v,
 		})
 	}
 	p.add("max-requests-inflight", s.Capacity == nil, all)
+}
+
+// replicas adds servers, each with as many seats as the others. They come after all limits, as a server more costs more than
+// another value of a flag.
+//
+// There is no candidate for max-mutating-requests-inflight: with API Priority and Fairness only the sum of both limits
+// counts, and max-requests-inflight raises it. One for the other flag would be the same servers again.
+func (p *problem) replicas() {
+	s := &p.Spec.Servers
+	if len(s.MaintenancePhases) > 0 || len(s.KubernetesVersion) > 1 {
+		return // the scenario says something of each server, and nothing of more
+	}
+	var all []*Candidate
+	for v := s.Replicas + 1; v <= min(s.Replicas*mostLimit, server.MostReplicas); v++ {
+		all = append(all, &Candidate{
+			ID: fmt.Sprintf("replicas %d", v), Remedy: result.MoreReplicas, Cost: Cost{Class: ServerLimits, Steps: len(all) + 1},
+			Sentence: fmt.Sprintf("Run %d servers instead of %d.", v, s.Replicas), servers: v, value: v,
+		})
+	}
+	// With a store, the watch caches of more servers read more from etcd.
+	p.add("replicas", p.Spec.Store == nil, all)
 }
 
 func (p *problem) workload(name string) *workload.Workload {
@@ -504,12 +805,19 @@ const mostSubjects = 100
 func (p *problem) schemaOf(w string, old *config.FlowSchema, purpose string) *config.FlowSchema {
 	shared := slices.ContainsFunc(p.routes, func(r route) bool { return r.schema == old.Name && r.workload != w })
 	if !shared && p.builtIn.FlowSchema(old.Name) == nil {
+		if slices.ContainsFunc(old.Spec.Rules, func(r config.PolicyRulesWithSubjects) bool { return slices.ContainsFunc(r.Subjects, isMasters) }) {
+			return nil
+		}
 		own := *old
 		return &own
 	}
-	subjects := p.subjectsOf(p.workload(w))
-	name := nameOf(w) + "-" + purpose
-	if subjects == nil || old.Spec.MatchingPrecedence < 2 || old.Name == config.Exempt {
+	return p.newSchema(old, nameOf(w)+"-"+purpose, p.subjectsOf(p.workload(w)))
+}
+
+// newSchema returns a FlowSchema just before old that matches all requests of some subjects. It is nil without subjects, if
+// there is no room before old, and for those who are exempt.
+func (p *problem) newSchema(old *config.FlowSchema, name string, subjects []config.Subject) *config.FlowSchema {
+	if len(subjects) == 0 || old.Spec.MatchingPrecedence < 2 || old.Name == config.Exempt || slices.ContainsFunc(subjects, isMasters) {
 		return nil
 	}
 	for p.Objects.FlowSchema(name) != nil {
@@ -527,9 +835,14 @@ func (p *problem) schemaOf(w string, old *config.FlowSchema, purpose string) *co
 	}}
 }
 
+// isMasters says whether a subject is the group of those for whom there is no flow control.
+func isMasters(s config.Subject) bool {
+	return s.Group != nil && s.Group.Name == "system:masters"
+}
+
 // subjectsOf returns subjects that match the clients of a workload and no others; nil if there are none.
-func (p *problem) subjectsOf(w *workload.Workload) (all []config.Subject) {
-	if w.As.Anonymous {
+func (p *problem) subjectsOf(w *workload.Workload) []config.Subject {
+	if w.As.Anonymous || slices.Contains(w.As.Groups, "system:masters") {
 		return nil
 	}
 	if namespace, name, ok := strings.Cut(w.As.ServiceAccount, "/"); ok && strings.Contains(name, "{i}") && !strings.Contains(namespace, "{i}") {
@@ -541,22 +854,57 @@ func (p *problem) subjectsOf(w *workload.Workload) (all []config.Subject) {
 			return []config.Subject{{Kind: config.SubjectServiceAccount, ServiceAccount: &config.ServiceAccountSubject{Namespace: namespace, Name: config.Wildcard}}}
 		}
 	}
-	if w.Clients > mostSubjects && (strings.Contains(w.As.User+w.As.ServiceAccount+w.As.Node, "{i}")) {
+	return namedUsers(p.users(w, w.Clients))
+}
+
+// users returns the names of the first clients of a workload; nil if one has none, or if they are too many.
+func (p *problem) users(w *workload.Workload, clients int) (users []string) {
+	if w.As.Anonymous || slices.Contains(w.As.Groups, "system:masters") {
 		return nil
 	}
-	var users []string
-	for i := range w.Clients {
+	if !named(w) {
+		clients = min(clients, 1)
+	}
+	if clients > mostSubjects {
+		return nil
+	}
+	for i := range clients {
 		user, _ := w.As.For(i)
 		if user == "" {
 			return nil
 		}
 		addName(&users, user)
-		if !strings.Contains(w.As.User+w.As.ServiceAccount+w.As.Node, "{i}") {
-			break
-		}
 	}
+	return users
+}
+
+// named says whether each client of a workload has a name of its own.
+func named(w *workload.Workload) bool {
+	return strings.Contains(w.As.User+w.As.ServiceAccount+w.As.Node, "{i}")
+}
+
+// namedUsers returns a subject for each user.
+func namedUsers(users []string) (all []config.Subject) {
 	for _, user := range users {
 		all = append(all, config.Subject{Kind: config.SubjectUser, User: &config.UserSubject{Name: user}})
 	}
 	return all
+}
+
+// ofClients are the remedies that change clients. They are not searched: another team has to make them, and a scenario says how
+// its clients are.
+var ofClients = []result.RemedyID{result.LimitClient, result.ListInPages, result.WatchInstead}
+
+// clientNotes returns what the clients can do against the causes, which the documentation of Kubernetes names first.
+func (p *problem) clientNotes() (notes []string) {
+	if p.summary.Verdict == nil {
+		return nil
+	}
+	for _, r := range p.summary.Verdict.Try {
+		ours := slices.ContainsFunc(p.causes, func(c *result.Cause) bool { return slices.Contains(r.Causes, c.ID) })
+		if ours && slices.Contains(ofClients, r.Remedy) {
+			addName(&notes, r.Sentence)
+		}
+	}
+	return notes
 }

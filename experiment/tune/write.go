@@ -90,10 +90,20 @@ func (a *Answer) undo() []string {
 	if len(added) > 0 {
 		commands = append(commands, "kubectl delete "+strings.Join(added, " "))
 	}
-	if c.requests > 0 {
-		commands = append(commands, fmt.Sprintf("kube-apiserver --max-requests-inflight=%d", a.search.present.Spec.Servers.MaxRequestsInflight))
+	for i := range c.Changes {
+		if ch := &c.Changes[i]; ch.Kind == serverKind {
+			commands = append(commands, serverText(ch.Path, ch.From))
+		}
 	}
 	return commands
+}
+
+// serverText says with which flag servers are started, or how many there are.
+func serverText(path string, value any) string {
+	if path == serversPath {
+		return fmt.Sprintf("kube-apiserver: %s servers", textOf(value))
+	}
+	return fmt.Sprintf("kube-apiserver --%s=%s", path, textOf(value))
 }
 
 // Manifest returns the objects of the selected change for kubectl apply, in a version that the release serves. Comments say
@@ -104,7 +114,7 @@ func (a *Answer) Manifest() ([]byte, error) {
 	fmt.Fprintf(&head, "# %s\n", c.Sentence)
 	for i := range c.Changes {
 		if ch := &c.Changes[i]; ch.Kind == serverKind {
-			fmt.Fprintf(&head, "# kube-apiserver --%s=%s\n", ch.Path, textOf(ch.To))
+			fmt.Fprintf(&head, "# %s\n", serverText(ch.Path, ch.To))
 			comment(&head, ch.Because)
 		}
 	}
