@@ -49,6 +49,8 @@ type Cost struct {
 	Moved   int // clients whose requests go to another level
 	Seats   int // that levels lose together, at each server
 	Steps   int // how far the value is from the present one, on the grid of its field
+
+	Pair bool // whether two remedies are combined, which is done only after each alone
 }
 
 // MarshalJSON writes the numbers in the order in which costs are compared. The first is the number of the class.
@@ -56,8 +58,14 @@ func (c Cost) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]int{int(c.Class[0] - '0'), c.Objects, c.Moved, c.Seats, c.Steps})
 }
 
-// Compare orders costs: the lower one is first.
+// Compare orders costs: the lower one is first. Pairs follow all others.
 func (c Cost) Compare(other Cost) int {
+	if c.Pair != other.Pair {
+		if c.Pair {
+			return 1
+		}
+		return -1
+	}
 	return cmp.Or(cmp.Compare(c.Class, other.Class), cmp.Compare(c.Objects, other.Objects), cmp.Compare(c.Moved, other.Moved),
 		cmp.Compare(c.Seats, other.Seats), cmp.Compare(c.Steps, other.Steps))
 }

@@ -149,6 +149,7 @@ func (p *problem) candidates() []*Candidate {
 	p.listLevels()
 	p.serverLimits()
 	p.replicas()
+	p.pairs()
 	var all []*Candidate
 	for _, f := range p.families {
 		all = append(all, f.all...)

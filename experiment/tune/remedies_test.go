@@ -125,7 +125,7 @@ func TestTransfersKeepTheSumOfShares(t *testing.T) {
 	catchAll := seatsOf(p.seats, config.CatchAll).Nominal
 	n := 0
 	for _, c := range a.search.all {
-		if c.Remedy != result.Transfer {
+		if c.Remedy != result.Transfer || c.Cost.Pair {
 			continue
 		}
 		n++
@@ -264,6 +264,36 @@ func TestListsGetALevelOfTheirOwn(t *testing.T) {
 	}
 }
 
+// Pairs come after all that is tried alone, at most 50, and each makes both changes.
+func TestPairsFollowSingles(t *testing.T) {
+	a := readers(t, readersText, append([]string{"server"}, Usual...))
+	pairs := 0
+	for i, c := range a.search.all {
+		if c.Cost.Pair {
+			pairs++
+		} else if pairs > 0 {
+			t.Errorf("%s comes after %s", c.ID, a.search.all[i-1].ID)
+		}
+	}
+	if pairs == 0 || pairs > mostPairs {
+		t.Errorf("%d pairs, want 1 to %d", pairs, mostPairs)
+	}
+	hands, shares := find(t, a, "handSize of readers 10"), find(t, a, "nominalConcurrencyShares of readers 148")
+	both := find(t, a, hands.ID+" + "+shares.ID)
+	level := both.objects.PriorityLevels[0].Spec.Limited
+	if len(both.objects.PriorityLevels) != 1 || level.LimitResponse.Queuing.HandSize != 10 || *level.NominalConcurrencyShares != 148 {
+		t.Errorf("%s has the levels %+v", both.ID, both.objects.PriorityLevels)
+	}
+	want := Cost{Class: Queues, Objects: 1, Seats: shares.Cost.Seats, Steps: hands.Cost.Steps + shares.Cost.Steps, Pair: true}
+	if both.Cost != want {
+		t.Errorf("%s costs %+v, want %+v", both.ID, both.Cost, want)
+	}
+	two := find(t, a, "move reports to spare + nominalConcurrencyShares of readers 148")
+	if two.Class != Shares || two.Cost.Objects != 2 || two.Cost.Moved != 8 {
+		t.Errorf("%s has class %s and cost %+v", two.ID, two.Class, two.Cost)
+	}
+}
+
 // Servers are added after all limits, and only where the scenario says nothing of each server.
 func TestServersAreAdded(t *testing.T) {
 	a := readers(t, readersText, []string{"server"})
@@ -289,7 +319,7 @@ func TestHandsCollideLess(t *testing.T) {
 		p := a.search.problem
 		hands := 0
 		for _, c := range a.search.all {
-			if c.Remedy != result.ChangeHandSize && c.Remedy != result.MoreQueues {
+			if c.Cost.Pair || c.Remedy != result.ChangeHandSize && c.Remedy != result.MoreQueues {
 				continue
 			}
 			hands++
