@@ -28,6 +28,7 @@ var problems = []struct {
 	{"4-idle-reserve", "lendablePercent of reserve 50", tune.Usual},
 	{"5-wide-lists", "handSize of readers 8", tune.Usual},
 	{"6-small-server", "max-requests-inflight 35", append([]string{"server"}, tune.Usual...)},
+	{"7-merge-and-borrow", "merge-flows agents + borrowingLimitPercent of apps 50", []string{"flowschemas", "lending"}},
 }
 
 // fastest is the index of the problem that takes least time.
