@@ -131,6 +131,13 @@ BASESEEDS := 10
 tune-problems: ## let apfsim tune solve all problems whose answers are known, with BASESEEDS (10) base seeds
 	go test ./experiment/tune -count=1 -timeout 24h -v -run '^TestProblems$$' -args -baseseeds $(BASESEEDS)
 
+# A problem takes about ten seconds of a core.
+PROBLEMS := 40
+
+.PHONY: tune-random
+tune-random: ## let apfsim tune solve PROBLEMS (40) random problems, and search for their answers exhaustively
+	go test ./experiment/tune -count=1 -timeout 24h -v -run '^Test(RandomProblems|PromisedProbability)$$' -args -randomproblems $(PROBLEMS)
+
 .PHONY: random
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
