@@ -1,0 +1,83 @@
+package tune
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A configuration whose goals hold needs no change.
+func TestNoChangeNeeded(t *testing.T) {
+	c := counted{mean: 8, total: 60, jobs: 50, others: 50}
+	a := c.solve(t, 1)
+	if a.Needed || a.Selected != nil || a.Present.Passes != a.Present.Runs {
+		t.Errorf("needed %v, selected %v, held in %+v; want no change, and all runs to hold", a.Needed, a.Selected, a.Present)
+	}
+}
+
+// With fewer cores than the load, no number of seats suffices, and with a capacity, the scenario shows it.
+func TestFewerCoresThanTheLoad(t *testing.T) {
+	p, ok := drawCores(rand.New(rand.NewPCG(1, 2)), nothing)
+	if !ok {
+		t.Fatal("nothing was drawn")
+	}
+	p.kinds = []string{"queues", "server"}
+	if a, v := solveRandom(t, p); v.said != noneSuffices || a.Closest == nil {
+		t.Errorf("got %s and the closest %v, want that none suffices", v.said, a.Closest)
+	}
+	before, after, _ := strings.Cut(p.text, ", capacity: {")
+	_, after, _ = strings.Cut(after, "}")
+	p.text = before + after
+	if _, v := solveRandom(t, p); !strings.HasPrefix(v.said, "max-requests-inflight ") {
+		t.Errorf("without a capacity: got %s, want more seats", v.said)
+	}
+}
+
+// shiftedBursts is a level whose bursts another level has the seats for, unless the requests there arrive just after them.
+func shiftedBursts(goals ...string) randomProblem {
+	b := builder{servers: "maxRequestsInflight: 80, maxMutatingRequestsInflight: 20", duration: "1m", warmup: "0s"}
+	b.level("jobs", 20, "queues: 64, handSize: 1, queueLengthLimit: 10", noBorrowing)
+	b.level("other", 75, "", noBorrowing)
+	b.add("jobs", "jobs", "app", 1, "constant: 100ms", "burst: {at: 1s, requests: 40, every: 10s}")
+	b.add("other", "other", "app", 1, "constant: 100ms", "burst: {at: 1050ms, requests: 50, every: 10s}")
+	for _, name := range goals {
+		b.goal(name, "rate == 0")
+	}
+	return randomProblem{text: b.text(), kinds: Usual}
+}
+
+// A cheaper change that breaks a goal of another workload does not win; without that goal, it does.
+func TestGoalsOfOtherWorkloads(t *testing.T) {
+	for _, c := range []struct {
+		goals []string
+		want  string
+	}{
+		{[]string{"rejected{workload:jobs}"}, "move jobs to other"},
+		{[]string{"rejected{workload:jobs}", "rejected{workload:other}"}, "queueLengthLimit of jobs 20"}, // 20 + 1·20 = 40
+	} {
+		if _, v := solveRandom(t, shiftedBursts(c.goals...)); v.said != c.want {
+			t.Errorf("%v: got %s, want %s", c.goals, v.said, c.want)
+		}
+	}
+}
+
+// A search whose budget ends during the confirmation selects nothing, and does not say that none suffices.
+func TestBudgetEndsConfirmation(t *testing.T) {
+	p := shiftedBursts("rejected{workload:jobs}", "rejected{workload:other}")
+	whole, _ := solveRandom(t, p)
+	sc, err := p.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirmation := 2 * whole.Confirmed.Runs // with the runs of the present configuration that it is compared with
+	a, err := Run(t.Context(), Options{Scenario: sc, Kinds: p.kinds, Probability: promised, Confidence: 0.95, Budget: whole.Runs - confirmation + 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !a.OutOfBudget || a.Selected != nil || a.Closest == nil || a.Closest.ID != whole.Selected.ID {
+		t.Fatalf("out of budget %v, selected %v, closest %+v; want the closest %s", a.OutOfBudget, a.Selected, a.Closest, whole.Selected.ID)
+	}
+	if got := a.Document().Answer; !strings.Contains(got.Sentence, "budget") {
+		t.Errorf("got the sentence %q, want that the budget ended the search", got.Sentence)
+	}
+}
