@@ -21,7 +21,7 @@ func TestFewerCoresThanTheLoad(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing was drawn")
 	}
-	p.kinds = []string{"queues", "server"}
+	p.kinds = []string{"server"}
 	if a, v := solveRandom(t, p); v.said != noneSuffices || a.Closest == nil {
 		t.Errorf("got %s and the closest %v, want that none suffices", v.said, a.Closest)
 	}
