@@ -328,10 +328,9 @@ func drawCores(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 	rate := float64(cores) * uniform(r, 1.1, 1.4) / 0.05
 	total := cores - between(r, 0, 2)
 	b := builder{servers: fmt.Sprintf("maxRequestsInflight: %d, maxMutatingRequestsInflight: 2, capacity: {cores: %d}", total-2, cores), duration: "1m", warmup: "5s"}
-	b.level("all", 95, "queues: 1, handSize: 1, queueLengthLimit: 20", noBorrowing)
+	b.level("all", 95, "queues: 1, handSize: 1, queueLengthLimit: 5", noBorrowing)
 	b.add("apps", "all", "app-{i}", 10, "exponential: {mean: 50ms}", fmt.Sprintf("poisson: {rate: %.6g/s}", rate/10))
 	b.goal("executed{workload:apps}", fmt.Sprintf("count > %d", int(1.05*float64(cores)/0.05*55)))
-	b.goal("rejected", "rate == 0")
 	p.text, p.answer, p.kinds = b.text(), noneSuffices, append([]string{"server"}, Usual...)
 	return p, total > 2
 }
