@@ -100,12 +100,14 @@ func (c *counted) more(a *Answer, probability float64) int {
 
 // Of many searches, at most as many select a change that holds less often than promised as the confidence allows.
 func TestPromisedProbability(t *testing.T) {
-	searches, short, none := max(4, *randomProblems), 0, 0
+	searches, runs, short, none := max(4, *randomProblems), 0, 0, 0
 	var dearer [5]int // by how many seats more than the least with a probability of 0.97
 	for n := range searches {
 		r := rand.New(rand.NewPCG(uint64(n), 7))
 		c := counted{mean: uniform(r, 6, 15), total: 25, others: 96, jobs: 4}
-		switch a := c.solve(t, uint64(1+1000*n)); {
+		a := c.solve(t, uint64(1+1000*n))
+		runs += a.Runs
+		switch {
 		case a.Selected == nil:
 			none++
 		case c.more(a, promised) < 0:
@@ -114,7 +116,7 @@ func TestPromisedProbability(t *testing.T) {
 			dearer[max(0, min(len(dearer)-1, c.more(a, 0.97)))]++
 		}
 	}
-	t.Logf("of %d searches, %d select nothing, and %d what holds less often than promised; the others, by how many seats more they take than a change that holds with 0.97: %d", searches, none, short, dearer)
+	t.Logf("of %d searches with %d runs each, %d select nothing, and %d what holds less often than promised; the others, by how many seats more they take than a change that holds with 0.97: %d", searches, runs/searches, none, short, dearer)
 	if expected := 0.05 * float64(searches); float64(short) > expected+2*math.Sqrt(expected) || none > 0 {
 		t.Error("want at most 5 % that hold less often than promised, and none that selects nothing")
 	}

@@ -225,7 +225,7 @@ func apart(c int, a, limit, executions float64) bool {
 		}
 		gap := math.Sqrt(float64(c)) - math.Sqrt(a)
 		deviation := math.Sqrt(99*2/(gap*gap)/executions) / (float64(c) - a)
-		return math.Abs(limit-p99) > 3*deviation
+		return math.Abs(limit-p99) > 2*deviation
 	}
 	return waitP99(c, a) < limit && waitP99(c-1, a) > limit && far(c) && far(c-1)
 }
