@@ -185,9 +185,9 @@ func (a *Answer) unneeded() error {
 
 // confirmed completes the answer that a change suffices.
 func (a *Answer) confirmed(c *Candidate, done *confirmation) error {
-	a.Selected, a.Confirmed = c, &Holds{done.passes, done.Runs}
+	a.Selected, a.Confirmed = c, &done.Holds
 	a.explainChanges(c)
-	if err := a.compare(c, done.first, done.runs); err != nil {
+	if err := a.compare(c, done.first, done.runs[:min(len(done.runs), comparedRuns)]); err != nil {
 		return err
 	}
 	a.Undo = a.undo()
@@ -196,6 +196,10 @@ func (a *Answer) confirmed(c *Candidate, done *confirmation) error {
 	}
 	return a.complete(c)
 }
+
+// comparedRuns is how many runs of a confirmation are compared with the present configuration at most. More of them would
+// say hardly more of who gains and who loses.
+const comparedRuns = 60
 
 // closestRuns is in how many runs the closest candidate is compared with the present configuration: as many as the interval
 // of a percentile needs.

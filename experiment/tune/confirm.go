@@ -9,50 +9,43 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// confirmation is the fresh runs of an attempt.
+// confirmation is the fresh runs of a candidate that was confirmed.
 type confirmation struct {
-	Attempt
-	first  uint64              // seed
-	runs   []*experiment.Trial // in the order of the seeds; nil of those that were known
-	passes int
+	Holds
+	first uint64              // seed
+	runs  []*experiment.Trial // in the order of the seeds; nil of those that were known
 }
 
 // confirm runs a candidate with fresh seeds. It returns nil if it is not confirmed. A replay has no fresh seeds: that each
 // of its runs passed is all that it can show.
 func (s *search) confirm(c *Candidate) (*confirmation, error) {
 	if s.replayed {
-		return &confirmation{Attempt{Number: 1, Runs: Replays}, s.present.Spec.Seed, make([]*experiment.Trial, Replays), Replays}, nil
+		return &confirmation{Holds{Replays, Replays}, s.present.Spec.Seed, make([]*experiment.Trial, Replays)}, nil
 	}
-	for range attemptsEach {
-		s.attempts++
-		done, err := s.attempt(c, AttemptOf(s.attempts, s.Probability, s.alpha))
-		if err != nil || done != nil {
-			return done, err
-		}
-	}
-	return nil, nil
-}
-
-func (s *search) attempt(c *Candidate, a Attempt) (*confirmation, error) {
-	done := &confirmation{Attempt: a, first: s.present.Spec.Seed + uint64(a.Number)*seedsApart}
-	runs := s.draw(c, done.first, a.Runs)
+	s.attempts++
+	decides := NewConfirmation(s.attempts, s.Probability, s.alpha)
+	done := &confirmation{first: s.present.Spec.Seed + uint64(s.attempts)*seedsApart}
+	runs := s.draw(c, done.first, decides.Most())
 	defer runs.stop()
-	for range a.Runs {
+	for {
 		o, run, err := runs.next()
 		if err != nil {
 			return nil, err
 		}
 		done.runs = append(done.runs, run)
+		done.Runs++
 		if o.Passed {
-			done.passes++
+			done.Passes++
 		}
-		if len(done.runs)-done.passes > a.Failures {
+		switch decides.Add(o.Passed) {
+		case Accepted:
+			return done, nil
+		case Rejected:
 			known := s.of(c)
-			known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.passes, len(done.runs))
+			known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.Passes, done.Runs)
 			return nil, nil
 		}
 	}
-	return done, nil
 }
 
 // complete returns runs of a candidate with consecutive seeds to their ends. Those that are nil, or were ended early because

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"apfsim/experiment"
+	"apfsim/sim/scenario"
 )
 
 // counted is a scenario whose configurations hold with a known probability: requests arrive at random, and none ends before
@@ -68,7 +69,12 @@ func TestNineOfTenIsNotEnough(t *testing.T) {
 	}
 	nines := 0
 	for seed := uint64(1); nines < 3; seed += 1000 {
-		runs, passes := experiment.BeginTrials(t.Context(), sc, seed, 10, true, 0), 0
+		plan := experiment.Plan{N: 10, Early: true, Run: func(i int) *scenario.Scenario {
+			own := *sc
+			own.Spec.Seed = seed + uint64(i)
+			return &own
+		}}
+		runs, passes := experiment.BeginTrials(t.Context(), plan), 0
 		for range 10 {
 			run, err := runs.Next()
 			if err != nil {

@@ -105,6 +105,9 @@ func (a *Answer) answer() *report.Answer {
 		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: why}
 	}
 	sentence := fmt.Sprintf("None of the %s suffices.", format.Counted(a.Candidates, "candidate"))
+	if a.Candidates == 0 {
+		sentence = "There is no candidate among the changes that are allowed."
+	}
 	if a.OutOfBudget {
 		sentence = fmt.Sprintf("The budget of %s ended the search before one of %s was confirmed.", format.Counted(a.search.Budget, "run"), format.Counted(a.Candidates, "candidate"))
 	}

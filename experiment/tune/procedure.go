@@ -99,21 +99,46 @@ func binomialBelow(n, most int, q float64) float64 {
 	return sum
 }
 
-// Attempt is one of the confirmations of a search. A change that does not hold is confirmed by any of them with a
-// probability of at most alpha/2 + alpha/4 + … = alpha.
-type Attempt struct {
-	Number   int // from 1
-	Runs     int
-	Failures int // how many of the runs may fail; fixed before the runs are made
+// looks are the numbers of failures after which a confirmation looks whether it has enough runs. A change that holds in 95 of
+// 100 runs has failures, too; without the later looks, it would hardly ever be confirmed.
+var looks = []int{0, 1, 2, 4, 8, 15}
+
+// Confirmation decides from fresh runs, one after the other, whether a change holds with a probability of P or more. It
+// confirms as soon as at most c of n(c) runs have failed, for one of the numbers c of looks, and rejects as soon as more
+// have failed than any of them allows. n(c) is ConfirmationRuns with the error alpha/6: by the union bound, a change whose
+// runs pass with a lower probability is confirmed with alpha at most, though the looks share their runs. All of it is fixed
+// before the first run.
+type Confirmation struct {
+	Runs, Failures int
+	needed         []int // runs, by look
 }
 
-// AttemptOf returns the attempt with a number, from 1. Each change has two of them: one without failures, which is the
-// shorter one, and after that one with a failure, because a change whose runs pass with a probability of 0.99 often has
-// one.
-func AttemptOf(number int, p, alpha float64) Attempt {
-	failures := (number - 1) % attemptsEach
-	return Attempt{Number: number, Runs: ConfirmationRuns(p, alpha/math.Exp2(float64(number)), failures), Failures: failures}
+// NewConfirmation returns the confirmation of the candidate with a number, from 1, among those that a search confirms. Its
+// error is alpha/(number·(number+1)), and all of a search together have alpha.
+func NewConfirmation(number int, p, alpha float64) *Confirmation {
+	c := &Confirmation{}
+	for _, failures := range looks {
+		c.needed = append(c.needed, ConfirmationRuns(p, alpha/float64(number*(number+1))/float64(len(looks)), failures))
+	}
+	return c
 }
 
-// attemptsEach is how many attempts a change has.
-const attemptsEach = 2
+// Most returns how many runs it takes at most.
+func (c *Confirmation) Most() int { return c.needed[len(c.needed)-1] }
+
+// Add adds the next run and returns the decision.
+func (c *Confirmation) Add(passed bool) Decision {
+	c.Runs++
+	if !passed {
+		c.Failures++
+	}
+	for i, failures := range looks {
+		if c.Failures <= failures && c.Runs >= c.needed[i] {
+			return Accepted
+		}
+	}
+	if c.Failures > looks[len(looks)-1] {
+		return Rejected
+	}
+	return Undecided
+}

@@ -3,6 +3,7 @@ package tune
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -90,27 +91,68 @@ func TestConfirmationRuns(t *testing.T) {
 	}
 }
 
-// A change that passes a little less often than promised is confirmed in at most alpha of the searches, over all attempts.
-func TestAttemptsKeepTheConfidence(t *testing.T) {
-	const searches, attempts = 20_000, 6
+// The looks of the first candidate at 0.9 and 95 %: 53 runs without a failure, 73 with one, and so on.
+func TestConfirmationLooks(t *testing.T) {
+	for number, want := range map[int][]int{1: {53, 73, 92, 124, 184, 279}} {
+		if got := NewConfirmation(number, 0.9, 0.05).needed; !slices.Equal(got, want) {
+			t.Errorf("candidate %d needs %v runs, want %v", number, got, want)
+		}
+	}
+	c := NewConfirmation(1, 0.9, 0.05)
+	for run := 1; ; run++ {
+		decision := c.Add(run != 10 && run != 60)
+		if run < 92 && decision != Undecided || run == 92 && decision != Accepted {
+			t.Fatalf("two failures: decision %v after %d runs, want accepted after 92", decision, run)
+		}
+		if run == 92 {
+			break
+		}
+	}
+	c = NewConfirmation(1, 0.9, 0.05)
+	for failed := 1; failed <= 16; failed++ {
+		if decision := c.Add(false); (decision == Rejected) != (failed == 16) {
+			t.Fatalf("decision %v after %d failures, want rejected after 16", decision, failed)
+		}
+	}
+}
+
+// confirmed returns in which part of the searches one of some candidates is confirmed, whose runs pass with a probability.
+func confirmed(p float64, candidates int) float64 {
+	const searches = 20_000
 	random := rand.New(rand.NewPCG(3, 4))
-	confirmed := 0
+	var fresh []*Confirmation
+	for number := range candidates {
+		fresh = append(fresh, NewConfirmation(number+1, 0.9, 0.05))
+	}
+	n := 0
 	for range searches {
-		for number := 1; number <= attempts; number++ {
-			a := AttemptOf(number, 0.9, 0.05)
-			failed := 0
-			for range a.Runs {
-				if random.Float64() >= 0.9 {
-					failed++
-				}
+		for _, f := range fresh {
+			c := *f
+			decision := Undecided
+			for decision == Undecided {
+				decision = c.Add(random.Float64() < p)
 			}
-			if failed <= a.Failures {
-				confirmed++
+			if decision == Accepted {
+				n++
 				break
 			}
 		}
 	}
-	if got := float64(confirmed) / searches; got > 0.05 || got < 0.03 {
+	return float64(n) / searches
+}
+
+// Changes that pass a little less often than promised are confirmed in at most alpha of the searches, over all candidates.
+func TestConfirmationsKeepTheConfidence(t *testing.T) {
+	if got := confirmed(0.9, 6); got > 0.05 || got < 0.015 {
 		t.Errorf("confirmed in %.4f of the searches, want at most 0.05 and no much smaller part", got)
+	}
+}
+
+// One that passes in 97 of 100 runs is nearly always confirmed, and one with 95 in seven of ten cases.
+func TestConfirmationHasPower(t *testing.T) {
+	for p, least := range map[float64]float64{0.95: 0.70, 0.97: 0.98, 0.99: 0.999} {
+		if got := confirmed(p, 1); got < least {
+			t.Errorf("runs that pass with %v are confirmed in %.4f of the cases, want %v or more", p, got, least)
+		}
 	}
 }

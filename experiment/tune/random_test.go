@@ -44,7 +44,9 @@ func (s *search) estimateOf(t *testing.T, c *Candidate) (e estimate) {
 	if c != nil {
 		sc = c.scenarioOf(s.present)
 	}
-	runs := experiment.BeginTrials(t.Context(), sc, freshSeeds, most, true, s.mostEvents())
+	plan := s.plan(sc, freshSeeds, most)
+	plan.Early, plan.MostEvents = true, s.mostEvents()
+	runs := experiment.BeginTrials(t.Context(), plan)
 	defer runs.Stop()
 	test := SPRT{P0: acceptable, P1: good, Alpha: 0.001, Beta: 0.001}
 	for decision := Undecided; decision == Undecided && test.Runs < most; {

@@ -171,16 +171,16 @@ func between(r *rand.Rand, low, high int) int { return low + r.IntN(high-low+1) 
 // uniform returns a random number from low to high.
 func uniform(r *rand.Rand, low, high float64) float64 { return low + (high-low)*r.Float64() }
 
-// nominal returns the nominal limit of a level.
-func nominal(seats, shares, all int) int {
+// nominalSeats returns the nominal limit of a level.
+func nominalSeats(seats, shares, all int) int {
 	return int(math.Ceil(float64(seats) * float64(shares) / float64(all)))
 }
 
 // moreShares returns, in their order, the shares of a level above its present ones that give other seats than fewer do.
 func moreShares(total, present, others int) (all []int) {
-	last := nominal(total, present, max(1, present+others))
+	last := nominalSeats(total, present, max(1, present+others))
 	for v := present + 1; v <= mostShares; v++ {
-		if n := nominal(total, v, v+others); n != last {
+		if n := nominalSeats(total, v, v+others); n != last {
 			last, all = n, append(all, v)
 		}
 	}
@@ -243,18 +243,18 @@ func drawLoss(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		hooks = 100 * (enough + 1) / total
 	}
 	apps := 100 - catchAllShares - hooks
-	if hooks < 1 || apps < 1 || (nominal(total, hooks, 100) >= enough) != (goal == noChange) ||
+	if hooks < 1 || apps < 1 || (nominalSeats(total, hooks, 100) >= enough) != (goal == noChange) ||
 		limit-erlangB(enough, load) < 3*deviation(enough) || erlangB(enough-1, load)-limit < 3*deviation(enough-1) {
 		return p, false
 	}
-	appSeats := nominal(total, apps, 100)
+	appSeats := nominalSeats(total, apps, 100)
 	p.kinds, p.answer = Usual, noChangeNeeded
 	if goal == aChange {
 		p.answer = ""
 		for _, v := range moreShares(total, hooks, 100-hooks) {
-			if nominal(total, v, v+100-hooks) >= enough {
+			if nominalSeats(total, v, v+100-hooks) >= enough {
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of hooks %d", v)
-				appSeats = nominal(total, apps, v+100-hooks)
+				appSeats = nominalSeats(total, apps, v+100-hooks)
 				break
 			}
 		}
@@ -265,7 +265,7 @@ func drawLoss(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 	}
 	both := load + appLoad // if the hooks are moved to the apps
 	meanMs := both / (load/hookMs + appLoad/appMs)
-	if p.answer == "" || appLoad < 1 || waitP99(nominal(total, apps, 100), both)*meanMs < 3*waitMs {
+	if p.answer == "" || appLoad < 1 || waitP99(nominalSeats(total, apps, 100), both)*meanMs < 3*waitMs {
 		return p, false
 	}
 	b := builder{servers: fmt.Sprintf("maxRequestsInflight: %d, maxMutatingRequestsInflight: 0", total), duration: fmt.Sprintf("%dm", minutes), warmup: "5s"}
@@ -305,7 +305,7 @@ func drawLimits(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		p.kinds = Usual
 	default:
 		limit := total - mutating
-		for nominal(limit+mutating, 95, 100) < enough {
+		for nominalSeats(limit+mutating, 95, 100) < enough {
 			limit++
 		}
 		if limit > mostLimit*(total-mutating) {
@@ -409,14 +409,14 @@ func drawCap(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		decided = decided && (left < 0 || left >= free)
 		return left >= free
 	}
-	now := nominal(total, shares, all)
+	now := nominalSeats(total, shares, all)
 	p.kinds = Usual
 	switch {
 	case suffices(now, hand):
 		p.answer = noChangeNeeded
 	default:
 		for _, v := range moreShares(total, shares, catchAllShares) {
-			if p.answer == "" && suffices(nominal(total, v, v+catchAllShares), hand) {
+			if p.answer == "" && suffices(nominalSeats(total, v, v+catchAllShares), hand) {
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of readers %d", v)
 			}
 		}
@@ -454,7 +454,7 @@ func drawLending(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 	total := between(r, 30, 50)
 	apps := between(r, 20, 40)
 	reserve := 100 - catchAllShares - apps
-	appSeats, lender, catchAll := nominal(total, apps, 100), nominal(total, reserve, 100), nominal(total, catchAllShares, 100)
+	appSeats, lender, catchAll := nominalSeats(total, apps, 100), nominalSeats(total, reserve, 100), nominalSeats(total, catchAllShares, 100)
 	load := math.Round(10*(float64(appSeats)+uniform(r, 0, 10))) / 10
 	limit := math.Round(uniform(r, 5, 100)) / ms
 	far := func(c int) (suffices, clear bool) {
@@ -494,10 +494,10 @@ func drawLending(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 func drawPlaces(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 	total, jobs, hand, length, burst := between(r, 40, 100), between(r, 5, 40), between(r, 1, 6), between(r, 2, 20), between(r, 20, 200)
 	other := 100 - catchAllShares - jobs
-	seatsOfJobs := nominal(total, jobs, 100)
+	seatsOfJobs := nominalSeats(total, jobs, 100)
 	needed := (burst - seatsOfJobs + hand - 1) / hand
 	switch {
-	case burst <= nominal(total, other, 100):
+	case burst <= nominalSeats(total, other, 100):
 		p.answer = "move jobs to other"
 	case needed <= length*mostLengths:
 		p.answer = fmt.Sprintf("queueLengthLimit of jobs %d", needed)
@@ -528,18 +528,18 @@ func drawWait(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		return longest < wait
 	}
 	p.kinds, p.answer = Usual, noneSuffices
-	if suffices(nominal(total, jobs, 100)) {
+	if suffices(nominalSeats(total, jobs, 100)) {
 		p.answer = noChangeNeeded
 	} else {
 		for _, v := range moreShares(total, jobs, 100-jobs) {
-			if suffices(nominal(total, v, v+100-jobs)) {
+			if suffices(nominalSeats(total, v, v+100-jobs)) {
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of jobs %d", v)
 				break
 			}
 		}
 	}
 	want := map[aim]string{noChange: noChangeNeeded, nothing: noneSuffices}[goal]
-	if want == "" && (p.answer == noChangeNeeded || p.answer == noneSuffices) || want != "" && p.answer != want || !decided || burst <= nominal(total, other, 100) {
+	if want == "" && (p.answer == noChangeNeeded || p.answer == noneSuffices) || want != "" && p.answer != want || !decided || burst <= nominalSeats(total, other, 100) {
 		return p, false
 	}
 	b := builder{servers: fmt.Sprintf("maxRequestsInflight: %d, maxMutatingRequestsInflight: 20, requestTimeout: %ds", total-20, timeout), duration: "2m", warmup: "0s"}
@@ -565,7 +565,7 @@ func drawOwnLevel(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 		return p, false
 	}
 	for _, v := range moreShares(total, 0, 100) {
-		if nominal(total, v, v+100) >= enough {
+		if nominalSeats(total, v, v+100) >= enough {
 			p.answer = fmt.Sprintf("own-level login %d", v)
 			break
 		}

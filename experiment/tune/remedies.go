@@ -79,6 +79,11 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 			causes = append(causes, h.Causes...)
 		}
 	}
+	if everyone && len(p.harmed) == 0 { // nobody is harmed by itself: anybody may be meant
+		for _, r := range p.routes {
+			addName(&p.harmed, r.workload)
+		}
+	}
 	p.addLevelsOf(p.harmed)
 	for i := range v.Causes {
 		c := &v.Causes[i]

@@ -142,12 +142,11 @@ func (a *Answer) Elsewhere(sc *scenario.Scenario) (before, after Holds, err erro
 	if own.Spec.Thresholds, err = s.goalsOfUsers(sc); err != nil || len(own.Spec.Thresholds) == 0 {
 		return before, after, err
 	}
-	attempt := AttemptOf(1, s.Probability, s.alpha)
 	for _, side := range []struct {
 		sc *scenario.Scenario
 		to *Holds
 		n  int
-	}{{&own, &before, measuredRuns}, {a.Selected.scenarioOf(&own), &after, attempt.Runs}} {
+	}{{&own, &before, measuredRuns}, {a.Selected.scenarioOf(&own), &after, ConfirmationRuns(s.Probability, s.alpha, 0)}} {
 		p := experiment.Plan{N: side.n, Early: true, Run: func(i int) *scenario.Scenario {
 			run := *side.sc
 			run.Spec.Seed += uint64(i)

@@ -38,8 +38,8 @@ func (s *search) plan(sc *scenario.Scenario, first uint64, n int) experiment.Pla
 	return experiment.Plan{N: n, Run: func(i int) *scenario.Scenario { return s.variant(sc, first+uint64(i)) }}
 }
 
-// draws is runs of a candidate with consecutive seeds. Those that are known from the journal are not made again.
-type draws struct {
+// trialRuns is runs of a candidate with consecutive seeds. Those that are known from the journal are not made again.
+type trialRuns struct {
 	s        *search
 	c        *Candidate
 	first    uint64
@@ -47,13 +47,13 @@ type draws struct {
 	runs     *experiment.Trials // nil as long as all were known
 }
 
-func (s *search) draw(c *Candidate, first uint64, n int) *draws {
-	return &draws{s: s, c: c, first: first, n: n}
+func (s *search) draw(c *Candidate, first uint64, n int) *trialRuns {
+	return &trialRuns{s: s, c: c, first: first, n: n}
 }
 
 // next returns what the next run says, and the run itself if it was made now. The error is errBudget if the runs are used
 // up.
-func (d *draws) next() (*outcome, *experiment.Trial, error) {
+func (d *trialRuns) next() (*outcome, *experiment.Trial, error) {
 	s, seed := d.s, d.first+uint64(d.taken)
 	if s.journal.isUsed(d.c.ID, seed) {
 		d.taken++
@@ -85,7 +85,7 @@ func (d *draws) next() (*outcome, *experiment.Trial, error) {
 	return o, run, s.journal.use(o)
 }
 
-func (d *draws) stop() {
+func (d *trialRuns) stop() {
 	if d.runs != nil {
 		d.runs.Stop()
 	}

@@ -3,8 +3,10 @@ package tune
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"apfsim/experiment"
 	"apfsim/experiment/fit/check"
@@ -169,6 +171,11 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 	}
 	s.explained = explained
 	s.countSent()
+	if needed {
+		if err := s.keepServed(); err != nil {
+			return nil, false, err
+		}
+	}
 	head, err := s.headOf()
 	if err != nil {
 		return nil, false, err
@@ -311,7 +318,7 @@ func overDemands(v *result.Overall, workload string) bool {
 
 // tryPresent decides whether a change is needed, by the goals that are asked for. Goals of the scenario beside them that
 // do not hold in each run are no goals any more. It returns the run that explains what is wrong: the first one in which a
-// goal fails, or else the first one.
+// goal fails because of its value, or else the first one.
 func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial, err error) {
 	runs := experiment.BeginTrials(s.ctx, s.plan(s.present, s.present.Spec.Seed, mostRuns))
 	defer runs.Stop()
@@ -329,7 +336,7 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 			failed[i] = true
 			passed = passed && i >= asked
 		}
-		if explained == nil && !passed {
+		if !passed && (explained == nil || !hasValue(explained) && hasValue(run)) {
 			explained = run
 		}
 		decision = test.Add(passed)
@@ -355,6 +362,55 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 	sc.Spec.Thresholds = kept
 	s.present = &sc
 	return needed, explained, nil
+}
+
+// hasValue says whether a threshold that does not hold in a run has a value. One without any sample explains nothing.
+func hasValue(run *experiment.Trial) bool {
+	return slices.ContainsFunc(run.Summary.Thresholds, func(v result.Verdict) bool { return !v.Passed && v.Value != nil })
+}
+
+// keepServed adds goals beside those about waits and latencies: no more requests of the workload may be rejected than now,
+// and 0.1 points. A request that is rejected has no wait, so that a candidate could reach the goal by rejecting requests.
+func (s *search) keepServed() error {
+	about := func(t *metric.Threshold, workload string) bool {
+		return (t.Metric == "rejected" || t.Metric == "notServed") && (len(t.Tags) == 0 || t.Tag(metric.TagWorkload) == workload)
+	}
+	goals := s.present.Spec.Thresholds
+	var texts, workloads []string
+	for i := range goals {
+		w := goals[i].Tag(metric.TagWorkload)
+		if goals[i].Metric != "wait" && goals[i].Metric != "latency" || slices.Contains(workloads, w) ||
+			slices.ContainsFunc(goals, func(t metric.Threshold) bool { return about(&t, w) }) {
+			continue
+		}
+		workloads = append(workloads, w)
+		name := "rejected"
+		if w != "" {
+			name += "{workload:" + w + "}"
+		}
+		id, err := metric.ParseName(name + ".rate")
+		if err != nil {
+			return err
+		}
+		most := 0.0
+		for _, run := range s.first {
+			if rate, note, ok := result.StatisticValue(run.Summary, &id); ok && note == "" {
+				most = max(most, rate)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("%s: rate <= %s", name, strconv.FormatFloat(math.Ceil((most+moreRejected)*1e4)/1e4, 'f', -1, 64)))
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	added, err := ParseGoals(s.present, texts)
+	if err != nil {
+		return err
+	}
+	sc := *s.present
+	sc.Spec.Thresholds = slices.Concat(goals, added)
+	s.present = &sc
+	return nil
 }
 
 // decisions returns how many candidates of a family have to be decided rightly for the right answer: of a monotone one,
@@ -477,17 +533,25 @@ func (s *search) worstGoal(t *trials) string {
 	return goalText(&s.present.Spec.Thresholds[most])
 }
 
-// tooMuch says whether a rejected candidate failed only goals that hold now: it went too far.
-func (s *search) tooMuch(t *trials) bool {
-	if t.ranAway {
-		return false
+// tooMuch says whether a rejected candidate failed only goals that hold now: it went too far. Runs that were ended early tell
+// of one goal only, so that one more run is made to its end.
+func (s *search) tooMuch(c *Candidate, t *trials) (bool, error) {
+	if t.ranAway || s.failsNow(t) {
+		return false, nil
 	}
-	for _, i := range s.failing {
-		if t.failed[i] > 0 {
-			return false
-		}
+	run, err := s.one(c.scenarioOf(s.present), s.present.Spec.Seed)
+	if err != nil {
+		return false, err
 	}
-	return true
+	s.runs++
+	whole := &trials{failed: make([]int, len(t.failed))}
+	whole.add(&outcome{Failed: run.Failed()})
+	return !s.failsNow(whole), nil
+}
+
+// failsNow says whether one of the goals failed that fail in the present configuration.
+func (s *search) failsNow(t *trials) bool {
+	return slices.ContainsFunc(s.failing, func(i int) bool { return t.failed[i] > 0 })
 }
 
 // hopeless says whether the value of a family that is farthest from the present one does not suffice either: it fails in
@@ -514,8 +578,8 @@ func (s *search) hopeless(f *family) (bool, error) {
 		known.add(o)
 		known.Decision = test.Add(false)
 	}
-	if s.tooMuch(known) {
-		return false, nil
+	if much, err := s.tooMuch(c, known); err != nil || much {
+		return false, err
 	}
 	known.Because = s.rejection(known)
 	s.results[c] = known
@@ -557,15 +621,18 @@ func (s *search) bisect(f *family) error {
 		if err := s.decide(f.all[i]); err != nil {
 			return err
 		}
-		switch t := s.of(f.all[i]); {
-		case t.Decision == Accepted:
+		t := s.of(f.all[i])
+		if t.Decision == Accepted {
 			high, found = i, true
-		case s.tooMuch(t):
+			return nil
+		}
+		much, err := s.tooMuch(f.all[i], t)
+		if much {
 			high = i
-		default:
+		} else {
 			low = i
 		}
-		return nil
+		return err
 	}
 	for i, step := 0, 1; high == n && low < n-1; i, step = min(i+step, n-1), step*2 {
 		if err := look(i); err != nil {
@@ -601,5 +668,5 @@ func (s *search) procedure() string {
 	if s.beta > 0 {
 		text += fmt.Sprintf(", alpha %.3g, beta %.3g", s.alpha, s.beta)
 	}
-	return text + fmt.Sprintf("; exact confirmation with fresh seeds, attempt j with %s/2^j", format.Percent(s.alpha))
+	return text + fmt.Sprintf("; exact confirmation with fresh seeds, that of candidate j with %s/(j(j+1))", format.Percent(s.alpha))
 }
