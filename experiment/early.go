@@ -62,6 +62,8 @@ func tolerated(t *metric.Threshold, most int64) (n int64, known bool) {
 		return int64(math.Floor(part * float64(most))), true
 	}
 	switch t.Metric {
+	case "refused", "lost": // which have not arrived, or have been counted already
+		return 0, t.Limit == 0 && (t.Stat == "count" || t.Stat == "rate")
 	case "rejected", "notServed":
 		switch t.Stat {
 		case "count":
@@ -92,8 +94,24 @@ func (f *fate) observer() server.Observer {
 			f.decided()
 		}
 	}
-	if f.threshold.Metric == "rejected" || f.threshold.Metric == "notServed" {
-		return server.Observer{Rejected: func(_ int64, r *server.Request) { count(r) }}
+	counted := func(_ int64, r *server.Request) { count(r) }
+	lost := func(_ int64, r *server.Request) {
+		if r.Lost && r.InFlight() {
+			count(r)
+		}
+	}
+	switch f.threshold.Metric {
+	case "rejected":
+		return server.Observer{Rejected: counted}
+	case "refused":
+		return server.Observer{Refused: counted}
+	case "lost":
+		return server.Observer{GivenUp: lost}
+	case "notServed":
+		if f.tolerated > 0 { // what is refused has not arrived, of which the tolerated number is a part
+			return server.Observer{Rejected: counted}
+		}
+		return server.Observer{Rejected: counted, Refused: counted, GivenUp: lost}
 	}
 	lasted := func(nowNs int64, r *server.Request) {
 		if !f.threshold.Holds(float64(nowNs - r.ArrivalNs)) {

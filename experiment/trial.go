@@ -22,6 +22,9 @@ type Trial struct {
 	Seed uint64
 	// Replication has the results; nil if the run was ended early.
 	*collect.Replication
+	// Phases are what was counted before, during and after the rollouts of the scenario; nil without any, and if the run
+	// was ended early.
+	Phases *collect.Phases
 	// Ended is the index of the threshold that could not hold any more, for which the run was ended; -1 otherwise.
 	Ended int
 	// Events is how many events the run had, and RanAway says that it was ended because they were too many. Clients that
@@ -90,6 +93,10 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, sent map[string
 	running, end := context.WithCancel(ctx)
 	defer end()
 	t = &Trial{Seed: sc.Spec.Seed, Ended: -1}
+	phases := collect.NewPhases(sc)
+	if phases != nil {
+		run.Observe(phases.Observer())
+	}
 	if early {
 		for i := range sc.Spec.Thresholds {
 			f := newFate(sc, &sc.Spec.Thresholds[i], sent, func() {
@@ -119,6 +126,6 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, sent map[string
 	case err != nil:
 		return nil, err
 	}
-	t.Replication = collect.NewReplication(measurement.Result())
+	t.Replication, t.Phases = collect.NewReplication(measurement.Result()), phases
 	return t, nil
 }
