@@ -13,6 +13,13 @@ type Change struct {
 	After   string `json:"after"`
 }
 
+// OfSeats says whether the rule decides how many seats a request takes.
+func (c *Change) OfSeats() bool { return slices.Contains(ofSeats, c.Rule) }
+
+// ofSeats are the statements on how many seats a request takes.
+var ofSeats = []string{"watches", "seats of a list", "most seats of a list", "lists of resources that are not counted", "lists of one object", "pages",
+	"lists from the watch cache", "lists without a resourceVersion", "seats of a watch", "seats of a write after its execution", "creation of a token", "most seats of a request"}
+
 // Changes returns the rules that differ between two releases, in the order of the releases that changed them. A
 // change that a later release takes back is left out. To must be newer than from: see [Upgrade].
 func Changes(from, to *Rules) (all []Change) {

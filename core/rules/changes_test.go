@@ -44,6 +44,15 @@ func everyRelease(t *testing.T) (all []*Rules) {
 	return all
 }
 
+// The rules of seats are among those that have a sentence.
+func TestRulesOfSeatsAreRules(t *testing.T) {
+	for _, rule := range ofSeats {
+		if !slices.ContainsFunc(statements, func(s statement) bool { return s.rule == rule }) {
+			t.Errorf("there is no rule %q", rule)
+		}
+	}
+}
+
 // No rule of flow control can be added without a sentence: two releases that differ have different sentences, and as
 // many of them as there are rules that differ.
 func TestEveryRuleHasASentence(t *testing.T) {
