@@ -58,9 +58,15 @@ func (f *configFlags) addBase(cmd *cobra.Command) {
 		"`BASE`: the objects that those of the files are added to or replace: Suggested (those of a new cluster) or Mandatory")
 }
 
-func (f *configFlags) addServer(cmd *cobra.Command) {
+// addLimits adds the flags on which the number of seats of the server depends.
+func (f *configFlags) addLimits(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.requests, "max-requests-inflight", 400, "`N`: value of the server's flag of the same name")
 	cmd.Flags().IntVar(&f.mutated, "max-mutating-requests-inflight", 200, "`N`: value of the server's flag of the same name")
+}
+
+// addServer adds the flags of addLimits and the format.
+func (f *configFlags) addServer(cmd *cobra.Command) {
+	f.addLimits(cmd)
 	addFormat(cmd, &f.format, "text", "output", answerFormats)
 }
 
@@ -71,6 +77,11 @@ func (f *configFlags) serverLimit() (int, error) {
 	if err := oneOf("format", f.format, answerFormats); err != nil {
 		return 0, invalid(err)
 	}
+	return f.limit()
+}
+
+// limit checks the flags of addLimits and returns the number of seats of the server.
+func (f *configFlags) limit() (int, error) {
 	const most = 10_000_000
 	if f.requests < 0 || f.mutated < 0 || f.requests+f.mutated < 1 || f.requests+f.mutated > most {
 		return 0, invalid(fmt.Errorf("--max-requests-inflight %d --max-mutating-requests-inflight %d: want a sum from 1 to %d",

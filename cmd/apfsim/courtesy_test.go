@@ -30,6 +30,7 @@ var long = map[string]string{
 	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications %d0 -o $(mktemp -d -p .)",
 	"merge":      "apfsim merge $(yes 'shards/0 shards/1' | head -n %d00) -o $(mktemp -d -p .)",
 	"tune":       "! apfsim tune elephants-and-mice --goal 'rejected{workload:elephants}: rate == 0' --budget %d0",
+	"upgrade":    "apfsim upgrade --from 1.36 --with small.yaml --servers %d",
 	"collisions": "apfsim collisions --deals %d000",
 }
 

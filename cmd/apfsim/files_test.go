@@ -14,6 +14,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/experiment/output"
+	"apfsim/experiment/upgrade"
 	"apfsim/reports/files"
 )
 
@@ -28,7 +29,7 @@ func TestFlagsOfFilesAreKnown(t *testing.T) {
 		"apfsim merge --out",
 		"apfsim run --add-config", "apfsim run --config", "apfsim run --events", "apfsim run --junit", "apfsim run --openmetrics", "apfsim run --out",
 		"apfsim sweep --add-config", "apfsim sweep --config", "apfsim sweep --out",
-		"apfsim tune --out",
+		"apfsim tune --out", "apfsim upgrade --out",
 	}
 	var found []string
 	var visit func(cmd *cobra.Command)
@@ -79,6 +80,7 @@ func TestWrittenFilesAreDeclared(t *testing.T) {
 		{"", output.Written.Comparison, []string{"compare", scenario, "--set-head", "spec.seed=2", "--replications", "2", "-o", "DIR"}},
 		{"", output.Written.Bench, []string{"compare", scenario, "--set-head", "spec.seed=2", "--replications", "2", "--bench", "DIR"}},
 		{"", output.Written.Sweep, []string{"sweep", scenario, "--over", "spec.workload[w].clients=1,2", "--chart", "latency.p(99)", "-o", "DIR"}},
+		{"", upgrade.Files, []string{"upgrade", "--from", "1.36", "--with", scenario, "-o", "DIR"}},
 		{"fitted", fitFiles, []string{"import", "../../sim/trace/logfile/testdata/audit-lists.jsonl", "--fit", "--replications", "0", "-o", "DIR"}},
 	} {
 		out := t.TempDir()

@@ -108,7 +108,7 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	return fitRequests(cmd, flags.out, filepath.Join(flags.out, fittedFolder), &flags.fit)
+	return fitRequests(cmd, flags.out, filepath.Join(flags.out, incident.FittedFolder), &flags.fit)
 }
 
 // paths returns the files that an import reads and writes, and others that are written beside them.
@@ -124,7 +124,7 @@ func (f *importFlags) paths(args []string, settings *incident.Settings, also ...
 	p.read(f.metrics, f.fit.base)
 	p.folder("--out: ", f.out, append(settings.Written(), also...)...)
 	if f.fit.fit {
-		p.WriteFolder("--out", filepath.Join(f.out, fittedFolder), fitFiles...)
+		p.WriteFolder("--out", filepath.Join(f.out, incident.FittedFolder), fitFiles...)
 	}
 	return &p
 }

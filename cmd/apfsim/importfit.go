@@ -85,11 +85,9 @@ func isRecorded(args []string) bool {
 	return err == nil && found
 }
 
-// fitFiles are the files that a fit writes to its folder, and fittedFolder is this folder within that of an
+// fitFiles are the files that a fit writes to its folder, and incident.FittedFolder is this folder within that of an
 // import.
 var fitFiles = []string{"scenario.yaml", "fit.json"}
-
-const fittedFolder = "fitted"
 
 // recordedFiles are the files of recorded requests in a folder: of 'apfsim run --requests' and of 'apfsim
 // import'.

@@ -163,7 +163,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
-	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
+	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	strict(root)

@@ -132,13 +132,8 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 		return o, errors.New("-o: is missing; want the folder for the runs of the shard")
 	}
 	o.Dir, o.Version = f.out, buildVersion()
-	number, percent := strings.CutSuffix(f.confidence, "%")
-	o.Confidence, err = strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		o.Confidence /= 100
-	}
-	if err != nil || !(o.Confidence >= 0.5 && o.Confidence <= 0.9999) {
-		return o, fmt.Errorf("--confidence: %q: want a level from 50%% to 99.99%%, such as 95%%", f.confidence)
+	if o.Confidence, err = confidenceLevel(f.confidence); err != nil {
+		return o, err
 	}
 	if !(f.probability >= 0.5 && f.probability <= 0.999) {
 		return o, fmt.Errorf("--probability: %v: want a probability from 0.5 to 0.999, such as 0.9", f.probability)
@@ -198,6 +193,19 @@ func fitOf(scenario string) (*check.Report, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return report, nil
+}
+
+// confidenceLevel parses the flag --confidence.
+func confidenceLevel(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	level, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		level /= 100
+	}
+	if err != nil || !(level >= 0.5 && level <= 0.9999) {
+		return 0, fmt.Errorf("--confidence: %q: want a level from 50%% to 99.99%%, such as 95%%", text)
+	}
+	return level, nil
 }
 
 func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {

@@ -23,6 +23,7 @@ const (
 	TraceFile    = "trace.jsonl"
 	ScenarioFile = "scenario.yaml"
 	ReportFile   = "import.json"
+	FittedFolder = "fitted" // within the folder of an import, of the scenario that is fitted to its requests
 )
 
 // Reasons to leave a request out of the trace.

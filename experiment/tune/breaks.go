@@ -38,7 +38,7 @@ func (a *Answer) repeat(sc *scenario.Scenario, attempt int) error {
 		if changed == nil {
 			continue
 		}
-		b, err := a.search.repeat(changed, sc.Spec.Seed+uint64(attempt+i)*seedsApart)
+		b, err := a.search.repeat(changed, FirstSeed(sc.Spec.Seed, attempt+i))
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 	}
 	s.attempts++
 	decides := NewConfirmation(s.attempts, s.Probability, s.alpha)
-	done := &confirmation{first: s.present.Spec.Seed + uint64(s.attempts)*seedsApart}
+	done := &confirmation{first: FirstSeed(s.present.Spec.Seed, s.attempts)}
 	runs := s.draw(c, done.first, decides.Most())
 	defer runs.stop()
 	for {

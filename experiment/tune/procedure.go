@@ -38,6 +38,15 @@ func (s *SPRT) Steps() (pass, fail float64) {
 	return math.Log(s.P1 / s.P0), math.Log((1 - s.P1) / (1 - s.P0))
 }
 
+// NewTest returns the test by which searches decide about a change, with the probabilities of accepting a bad one and of
+// rejecting a good one. It is ended undecided after MostRuns.
+func NewTest(alpha, beta float64) *SPRT {
+	return &SPRT{P0: acceptable, P1: good, Alpha: alpha, Beta: beta}
+}
+
+// MostRuns is how many runs a test of a change has at most. In between, either answer is right.
+const MostRuns = 300
+
 // Add adds the next run and returns the decision.
 func (s *SPRT) Add(passed bool) Decision {
 	s.Runs++
@@ -125,6 +134,10 @@ func NewConfirmation(number int, p, alpha float64) *Confirmation {
 
 // Most returns how many runs it takes at most.
 func (c *Confirmation) Most() int { return c.needed[len(c.needed)-1] }
+
+// FirstSeed returns the first seed of the confirmation with a number in a search whose runs begin with a seed. The seeds are
+// those of no run of the search, and of no other confirmation.
+func FirstSeed(search uint64, number int) uint64 { return search + uint64(number)*seedsApart }
 
 // Add adds the next run and returns the decision.
 func (c *Confirmation) Add(passed bool) Decision {

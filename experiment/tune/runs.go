@@ -136,7 +136,7 @@ func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, err
 // presentWith returns a run of the present configuration. Those with the seeds of the search are kept.
 func (s *search) presentWith(seed uint64) (*experiment.Trial, error) {
 	base := s.present.Spec.Seed
-	if seed-base >= mostRuns {
+	if seed-base >= MostRuns {
 		return s.one(s.present, seed)
 	}
 	for uint64(len(s.first)) <= seed-base {

@@ -38,11 +38,10 @@ type Options struct {
 }
 
 // The test by which candidates are rejected: runs that pass with a probability of acceptable or less are rejected, those
-// with good or more are not. mostRuns ends a test of a candidate in between, about which either answer is right.
+// with good or more are not. MostRuns ends a test of a candidate in between, about which either answer is right.
 const (
 	acceptable = 0.8
 	good       = 0.95
-	mostRuns   = 300
 )
 
 // seedsApart is how far the seeds of a confirmation are from those of the search and of other confirmations.
@@ -320,11 +319,11 @@ func overDemands(v *result.Overall, workload string) bool {
 // do not hold in each run are no goals any more. It returns the run that explains what is wrong: the first one in which a
 // goal fails because of its value, or else the first one.
 func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial, err error) {
-	runs := experiment.BeginTrials(s.ctx, s.plan(s.present, s.present.Spec.Seed, mostRuns))
+	runs := experiment.BeginTrials(s.ctx, s.plan(s.present, s.present.Spec.Seed, MostRuns))
 	defer runs.Stop()
 	test := s.newTest(s.alpha)
 	failed := make([]bool, len(s.present.Spec.Thresholds))
-	for decision := Undecided; decision == Undecided && len(s.first) < mostRuns; {
+	for decision := Undecided; decision == Undecided && len(s.first) < MostRuns; {
 		run, err := runs.Next()
 		if err != nil {
 			return false, nil, err
@@ -481,10 +480,10 @@ func (s *search) decide(c *Candidate) error {
 	if known.Decision != Undecided {
 		return nil
 	}
-	runs := s.draw(c, s.present.Spec.Seed, mostRuns)
+	runs := s.draw(c, s.present.Spec.Seed, MostRuns)
 	defer runs.stop()
 	test := s.newTest(s.beta)
-	for known.Decision == Undecided && known.Runs < mostRuns {
+	for known.Decision == Undecided && known.Runs < MostRuns {
 		o, _, err := runs.next()
 		if err != nil {
 			return err
@@ -564,7 +563,7 @@ func (s *search) hopeless(f *family) (bool, error) {
 		}
 	}
 	c := f.all[len(f.all)-1]
-	runs := s.draw(c, s.present.Spec.Seed, mostRuns)
+	runs := s.draw(c, s.present.Spec.Seed, MostRuns)
 	defer runs.stop()
 	test, known := s.newTest(s.beta), &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
 	for known.Decision == Undecided {
@@ -592,7 +591,7 @@ func (s *search) newTest(beta float64) test {
 	if s.replayed {
 		return &every{of: Replays}
 	}
-	return &SPRT{P0: acceptable, P1: good, Alpha: s.alpha, Beta: beta}
+	return NewTest(s.alpha, beta)
 }
 
 // rejection says why a candidate was rejected.

@@ -28,7 +28,7 @@ func UpgradeDocument(u *advice.Upgrade) *Document {
 	parts = append(parts,
 		Part{Heading: "Rules that change", Items: orNone(changes)},
 		Part{Heading: "API versions that the servers no longer serve", Items: orNone(versions)},
-		Part{Table: upgradeLevels(u)})
+		Part{Table: UpgradeLevels(u)})
 	if u.Request != nil {
 		parts = append(parts, Part{Table: upgradedRequest(u.Request)})
 	}
@@ -71,30 +71,30 @@ func changeOf(before, after string) string {
 
 // upgradeColumns are the limits of a priority level before and after an upgrade.
 var upgradeColumns = Definition[advice.UpgradedLevel]{
-	{Column: Column{Short: "priority level", Left: true}, Cell: func(l *advice.UpgradedLevel) Cell { return Word(l.Name) }},
-	limitsColumn("shares", func(l *advice.LevelSeats) int { return int(l.Shares) }),
-	limitsColumn("nominal", func(l *advice.LevelSeats) int { return l.Nominal }),
-	limitsColumn("lower", func(l *advice.LevelSeats) int { return l.Lower }),
-	limitsColumn("upper", func(l *advice.LevelSeats) int { return l.Upper }),
-	limitsColumn("seat cap", func(l *advice.LevelSeats) int { return l.SeatCap }),
+	{Column: Column{Title: "Priority level", Short: "priority level", Left: true}, Cell: func(l *advice.UpgradedLevel) Cell { return Word(l.Name) }},
+	limitsColumn("Shares", "shares", func(l *advice.LevelSeats) int { return int(l.Shares) }),
+	limitsColumn("Nominal", "nominal", func(l *advice.LevelSeats) int { return l.Nominal }),
+	limitsColumn("Lower", "lower", func(l *advice.LevelSeats) int { return l.Lower }),
+	limitsColumn("Upper", "upper", func(l *advice.LevelSeats) int { return l.Upper }),
+	limitsColumn("Seat cap", "seat cap", func(l *advice.LevelSeats) int { return l.SeatCap }),
 }
 
 // limitsColumn is a column with a value before and after an upgrade, or one value if both are equal.
 // A dash stands for a level that does not exist, and for the seat cap of a level that has none.
-func limitsColumn(head string, get func(*advice.LevelSeats) int) ColumnOf[advice.UpgradedLevel] {
+func limitsColumn(title, head string, get func(*advice.LevelSeats) int) ColumnOf[advice.UpgradedLevel] {
 	value := func(l *advice.LevelSeats) string {
 		if l == nil || head == "seat cap" && get(l) == 0 {
 			return noValue.Text
 		}
 		return strconv.Itoa(get(l))
 	}
-	return ColumnOf[advice.UpgradedLevel]{Column: Column{Short: head}, Cell: func(l *advice.UpgradedLevel) Cell {
+	return ColumnOf[advice.UpgradedLevel]{Column: Column{Title: title, Short: head}, Cell: func(l *advice.UpgradedLevel) Cell {
 		return Word(changeOf(value(l.Before), value(l.After)))
 	}}
 }
 
-// upgradeLevels is the table of the limits of priority levels before and after an upgrade.
-func upgradeLevels(u *advice.Upgrade) *Table {
+// UpgradeLevels is the table of the limits of priority levels before and after an upgrade.
+func UpgradeLevels(u *advice.Upgrade) *Table {
 	t := &Table{Title: "Limits of the priority levels, in seats", Columns: upgradeColumns.Columns()}
 	for i := range u.Levels {
 		t.Rows = append(t.Rows, upgradeColumns.Row(&u.Levels[i]))

@@ -139,6 +139,7 @@ const (
 	LimitClient        RemedyID = "client-limit"
 	ListInPages        RemedyID = "pages"
 	WatchInstead       RemedyID = "watch"
+	ShutdownSettings   RemedyID = "shutdown" // how servers stop; only of an upgrade
 )
 
 // NewOverall returns a verdict that says nothing yet.

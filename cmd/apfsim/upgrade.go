@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/core/rules"
+	"apfsim/experiment/upgrade"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
+	"apfsim/reports/result"
+	"apfsim/sim/server"
+)
+
+// upgradeFormats are the formats of an answer.
+var upgradeFormats = []string{"text", "json", "markdown"}
+
+type upgradeFlags struct {
+	config      configFlags
+	from, to    string
+	servers     int
+	with        string
+	probability float64
+	confidence  string
+	seed        uint64
+	out, failOn string
+	quiet       bool
+}
+
+func newUpgrade() *cobra.Command {
+	var flags upgradeFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade [CONFIG...]",
+		Short: "Say what an upgrade of Kubernetes changes and harms, and which settings avoid it",
+		Long: `Say what an upgrade of Kubernetes changes and harms: the flow-control objects that the new servers
+create, put right or delete, the API versions that they no longer serve, the rules and the limits
+that change. CONFIG is an export of the cluster, a folder of files, or - for standard input.
+
+With --with, the servers of a scenario are upgraded one after the other under its load: the command
+says which requests are not served before, during and after that, and finds the smallest
+--shutdown-delay-duration, --shutdown-watch-termination-grace-period and --goaway-chance with which
+none is refused. The scenario is a file, a name of the library, or a folder that 'apfsim import' or
+'apfsim diagnose' has written, whose fitted scenario is used if there is one. The objects are those
+of CONFIG, or without it those of the scenario. Nothing is applied.
+
+With -o, DIR gets upgrade.json and upgrade.html, and objects.yaml for kubectl apply if API versions
+are no longer served.`,
+		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
+  apfsim upgrade cluster.yaml --from 1.33 --to 1.34
+  apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with rolling-restart-without-delay -o upgrade`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runUpgrade(cmd, args, &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.from, "from", "", "`VERSION` of Kubernetes before the upgrade, such as 1.33 or 1.33.2 (required)")
+	f.StringVar(&flags.to, "to", rules.Latest().Version, "`VERSION` of Kubernetes after the upgrade")
+	f.IntVar(&flags.servers, "servers", upgrade.Servers, "`N`: number of servers of the cluster; by default that of the scenario, if it has several")
+	f.StringVar(&flags.with, "with", "", "`SCENARIO` with the load during the upgrade: a file, a library name, or a folder of an import")
+	cmd.RegisterFlagCompletionFunc("with", completeScenarios)
+	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a rollout must refuse nothing")
+	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the settings")
+	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
+	f.StringVarP(&flags.out, "out", "o", "", "write upgrade.json, upgrade.html and objects.yaml to `DIR`")
+	f.StringVar(&flags.failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or watch")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	flags.config.addBase(cmd)
+	flags.config.addLimits(cmd)
+	addFormat(cmd, &flags.config.format, "text", "answer", upgradeFormats)
+	return cmd
+}
+
+// options checks the flags and reads the files.
+func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Options, err error) {
+	if err := oneOf("format", f.config.format, upgradeFormats); err != nil {
+		return o, err
+	}
+	if f.failOn != "" {
+		if err := oneOf("fail-on", f.failOn, []string{string(result.Harm), string(result.Watch)}); err != nil {
+			return o, err
+		}
+	}
+	if err := outIsFormat(cmd, f.out); err != nil {
+		return o, err
+	}
+	if len(args) == 0 && f.with == "" {
+		return o, errors.New("CONFIG is missing; want an export of the flow-control objects, or --with SCENARIO for those of a scenario")
+	}
+	releases, err := upgradeOf(f.from, f.to)
+	if err != nil {
+		return o, err
+	}
+	o.From, o.To = releases.From, releases.To
+	if o.Confidence, err = confidenceLevel(f.confidence); err != nil {
+		return o, err
+	}
+	if !(f.probability >= 0.5 && f.probability <= 0.999) {
+		return o, fmt.Errorf("--probability: %v: want a probability from 0.5 to 0.999, such as 0.9", f.probability)
+	}
+	o.Probability = f.probability
+	if f.servers < 1 || f.servers > server.MostReplicas {
+		return o, fmt.Errorf("--servers: %d: want 1 to %d", f.servers, server.MostReplicas)
+	}
+	o.Servers = f.servers
+	if o.ServerLimit, err = f.config.limit(); err != nil {
+		return o, err
+	}
+	if f.with != "" {
+		err := f.load(cmd, args, &o)
+		return o, err
+	}
+	loaded, err := f.config.load(cmd, o.From, args)
+	if err != nil {
+		return o, err
+	}
+	o.Objects = loaded.Objects
+	return o, nil
+}
+
+// load reads the scenario, with the files of CONFIG in the place of its own.
+func (f *upgradeFlags) load(cmd *cobra.Command, args []string, o *upgrade.Options) (err error) {
+	changed := cmd.Flags().Changed
+	load := upgrade.LoadOptions{Config: args, From: o.From, To: o.To}
+	if changed("servers") {
+		load.Servers = f.servers
+	}
+	for _, flag := range []struct{ name, field string }{{"max-requests-inflight", "maxRequestsInflight"}, {"max-mutating-requests-inflight", "maxMutatingRequestsInflight"}} {
+		if changed(flag.name) {
+			load.Set = append(load.Set, "spec.servers."+flag.field+"="+cmd.Flags().Lookup(flag.name).Value.String())
+		}
+	}
+	if len(args) > 0 || changed("base") {
+		load.Set = append(load.Set, "spec.config.base="+f.config.base)
+	}
+	if o.Workload, err = upgrade.Load(f.with, load); err != nil {
+		return err
+	}
+	sc := o.Workload.Scenario
+	if changed("seed") {
+		sc.Spec.Seed = f.seed
+	}
+	o.Objects, o.Servers, o.ServerLimit = sc.Objects, sc.Spec.Servers.Replicas, sc.Spec.Servers.MaxRequestsInflight+sc.Spec.Servers.MaxMutatingRequestsInflight
+	return nil
+}
+
+func runUpgrade(cmd *cobra.Command, args []string, flags *upgradeFlags) error {
+	options, err := flags.options(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var p paths
+	p.read(args...)
+	if options.Workload != nil {
+		warn(cmd.ErrOrStderr(), options.Workload.Scenario)
+		p.readScenarios(options.Workload.Scenario)
+	}
+	p.folder("--out: ", flags.out, upgrade.Files...)
+	var files atomicfile.Set
+	defer files.Discard()
+	if err := p.prepare(cmd, &files); err != nil {
+		return err
+	}
+	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
+	defer steps.clear()
+	options.Progress = steps.next("settings")
+	answer, err := upgrade.Run(ctx, options)
+	steps.clear()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; nothing was written")
+	case err != nil:
+		return err
+	}
+	if flags.out != "" {
+		if err := answer.Write(&files, flags.out); err != nil {
+			return err
+		}
+		if err := files.Commit(); err != nil {
+			return err
+		}
+	}
+	document := answer.Document()
+	if flags.out != "" {
+		text := "The page is " + filepath.Join(flags.out, upgrade.PageFile) + "."
+		document.Sections = append(document.Sections, report.Section{Name: "next", Parts: []report.Part{{Paragraph: text}}, Only: report.Terminal})
+	}
+	if err := render.Write(cmd.OutOrStdout(), document, flags.config.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
+		return err
+	}
+	if flags.failOn != "" && !result.Status(flags.failOn).Worse(answer.Verdict.Status) {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
