@@ -227,6 +227,7 @@ func (a *Answer) complete(c *Candidate) error {
 	if !a.Needed {
 		return a.draw(nil)
 	}
+	a.Clients = append(a.Clients, a.search.problem.clientNotes()...)
 	for _, kind := range Kinds {
 		if kind != "clients" && !slices.Contains(a.search.Kinds, kind) {
 			a.NotTried = append(a.NotTried, kind)

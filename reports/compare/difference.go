@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"apfsim/reports/measure"
 )
 
 // scaled returns the estimate of factor times what is estimated, factor > 0.
@@ -33,7 +35,9 @@ func (e *Estimate) scaled(factor float64) *Estimate {
 //	low = head − base − √((head−l₂)² + (u₁−base)² − 2r(head−l₂)(u₁−base))
 //
 // and high likewise, for means 1.1 times as far away, because a mean near a limit, such as that of a queue that is full, is skewed
-// to the other side. Means of runs with the same seeds have the interval of the mean of the differences.
+// to the other side. Means of runs with the same seeds have the interval of the mean of the differences. Percentiles are
+// known to a bucket of their histogram: the interval is wider by half of its width, which matters where both sides are
+// nearly equal in all runs.
 func change(base, head *Estimate, paired bool) (difference float64, low, high *float64) {
 	b, from, to := base.Printed()
 	h, l, u := head.Printed()
@@ -46,7 +50,7 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 			difference = EstimateOf(differences(x, y)).Mean // of the runs that are compared
 		}
 	}
-	if !base.HasInterval() || !head.HasInterval() || ofMeans && len(x) < leastRuns {
+	if !base.HasInterval() || !head.HasInterval() || ofMeans && len(x) < leastRuns || nearBound(base, head) || nearBound(head, base) {
 		return difference, nil, nil
 	}
 	r := 0.0
@@ -62,10 +66,27 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	}
 	side := func(x, y float64) float64 { return wider * math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
 	least, most := difference-side(h-l, to-b), difference+side(u-h, b-from)
+	if base.Merged != nil && head.Merged != nil {
+		rounding := math.Ldexp(max(b, h), -measure.FinePrecision) / 2
+		least, most = least-rounding, most+rounding
+	}
 	if ofMeans {
 		least, most = intervalOfDifferences(differences(x, y), max(MaxAbs(x), MaxAbs(y)), least, most)
 	}
 	return difference, &least, &most
+}
+
+// nearBound says whether a fraction is 0 in all runs of one side, or 1, and hardly anything else on the other side: as the
+// utilisation of a level that is full on both. What little is left are a few runs, of which no interval is reliable.
+func nearBound(constant, other *Estimate) bool {
+	const hardly = 1e-3
+	least, most := constant.ID.Range()
+	if math.IsInf(most, 1) || len(constant.Values) == 0 {
+		return false
+	}
+	at := constant.Values[0]
+	return (at == least || at == most) && slices.Min(constant.Values) == slices.Max(constant.Values) &&
+		other.Mean != at && math.Abs(other.Mean-at) < hardly
 }
 
 // differenceOfMeans is how much wider intervals of differences of means are than those of Zou and Donner.
