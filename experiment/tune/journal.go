@@ -64,8 +64,11 @@ type journal struct {
 	file   *os.File          // nil without a folder
 }
 
+// finishedLine is the last line of the journal of a search that has ended.
+const finishedLine = `{"finished":true}` + "\n"
+
 // openJournal reads the journal of a folder, or begins one. The error is an Infeasible if the folder has that of another
-// search.
+// search that has not ended: its runs would be lost.
 func openJournal(dir string, head *journalHead) (*journal, error) {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -81,7 +84,7 @@ func openJournal(dir string, head *journalHead) (*journal, error) {
 		return nil, err
 	}
 	whole := 0
-	if err == nil {
+	if sameHead := bytes.HasPrefix(before, j.head); err == nil && (sameHead || !bytes.HasSuffix(before, []byte(finishedLine))) {
 		if whole, err = j.read(path, before); err != nil {
 			return nil, err
 		}
@@ -107,6 +110,9 @@ func (j *journal) read(path string, text []byte) (whole int, err error) {
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if err != nil { // the rest of a line, if anything
+			return whole, nil
+		}
+		if string(line) == finishedLine { // what follows are new runs
 			return whole, nil
 		}
 		whole += len(line)
@@ -178,7 +184,7 @@ func MergeTrials(set *atomicfile.Set, dirs []string, out string) (runs int, err 
 			}
 		}
 	}
-	return len(merged.used), set.Write(filepath.Join(out, TrialsFile), merged.text())
+	return len(merged.used), set.Write(filepath.Join(out, TrialsFile), merged.runs())
 }
 
 // find returns the outcome of a run, nil if it is not known.
@@ -218,9 +224,12 @@ func (j *journal) close() error {
 	return j.file.Close()
 }
 
-// text returns the journal with the runs that the search has needed and no others: it is then the same, wherever they were
-// made.
-func (j *journal) text() []byte {
+// text returns the journal of a search that has ended, with the runs that it has needed and no others: it is then the same,
+// wherever they were made.
+func (j *journal) text() []byte { return append(j.runs(), finishedLine...) }
+
+// runs returns the head and the runs that were needed.
+func (j *journal) runs() []byte {
 	text := bytes.Clone(j.head)
 	for _, o := range j.used {
 		line, err := json.Marshal(o)

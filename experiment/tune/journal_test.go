@@ -87,8 +87,8 @@ func TestSearchContinuesAndIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(string(left), "\n"); n < 2 || n >= len(trials)-1 {
-			t.Fatalf("%d lines are left; want some, and fewer than %d", n, len(trials)-1)
+		if n := strings.Count(string(left), "\n"); n < 2 || n >= len(trials)-2 {
+			t.Fatalf("%d lines are left; want some, and fewer than %d", n, len(trials)-2)
 		}
 		if err := os.WriteFile(path, append(left, `{"candidate":"handS`...), 0o666); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestSearchContinuesAndIsShared(t *testing.T) {
 	})
 	t.Run("another search", func(t *testing.T) {
 		o := options(t, t.TempDir())
-		text := strings.Replace(want[tune.TrialsFile], `"seed":1`, `"seed":2`, 1)
+		text := strings.Replace(strings.Join(trials[:len(trials)-2], ""), `"seed":1`, `"seed":2`, 1) // without the line of its end
 		if err := os.WriteFile(filepath.Join(o.Dir, tune.TrialsFile), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -127,5 +127,13 @@ func TestSearchContinuesAndIsShared(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "seed was 2, and is 1 now") {
 			t.Errorf("got %v; want an error that says how the search differs", err)
 		}
+	})
+	t.Run("after another search that has ended", func(t *testing.T) {
+		o := options(t, t.TempDir())
+		text := strings.Replace(want[tune.TrialsFile], `"seed":1`, `"seed":2`, 1)
+		if err := os.WriteFile(filepath.Join(o.Dir, tune.TrialsFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		sameFiles(t, write(t, o), want)
 	})
 }
