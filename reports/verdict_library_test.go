@@ -83,6 +83,12 @@ var descriptions = map[string]told{
 	"wide-lists-at-catch-all": {kinds(result.ByWideLists), "lists"},
 	"wide-lists":              {kinds(result.ByWideLists), "slow-readers"},
 	"zero-shares":             {kinds(result.BySeats), "prisoner"},
+	// "the exporters of 30 teams list pods at the same level, each 40 at a time"
+	"autoscaler-lease-behind-lists": {kinds(result.ByDemand), "exporters"},
+	// "although it borrows more than 100 seats", "which then takes seats back"
+	"policy-engine-behind-operators": {kinds(result.ByLending), "operators"},
+	// "which has lent all but 56 of its 245"
+	"sandbox-claims-burst": {kinds(result.ByLending), "claims"},
 }
 
 // onlyUnfinished are the scenarios whose descriptions tell of no harm, and of which some requests are open when the run ends

@@ -20,6 +20,8 @@ var Groups = []Group{
 		{"kubelet-list-loop", "One kubelet lists all pods in a loop; only its own requests wait for seconds"},
 		{"leader-election", "Lease renewals of system controllers and of tenants during a flood of requests"},
 		{"leader-lost", "Leaders lose their leases behind a flood at the same level, and keep them at another level"},
+		{"policy-engine-behind-operators", "New pods wait for a policy engine, whose requests wait behind operators that are stuck in a loop"},
+		{"autoscaler-lease-behind-lists", "An autoscaler outside of kube-system loses its lease behind the lists of 30 teams"},
 		{"node-heartbeats", "5000 nodes renew their leases without waiting while workload-low is overloaded"},
 		{"nodes-not-ready", "1.21 and 1.22: a daemon set at the level of the kubelets makes all nodes not ready, or does not"},
 		{"idle-capacity-penalty", "A user that used idle capacity is penalised later: fair queuing is not max-min fair"},
@@ -42,6 +44,7 @@ var Groups = []Group{
 	}},
 	{"Seats of priority levels", []Entry{
 		{"lent-seats", "A burst at an idle level waits for up to ten seconds, until the level gets its lent seats back"},
+		{"sandbox-claims-burst", "A controller's own creations, and seats that are lent, delay the requests that users wait for"},
 		{"borrowing", "Idle priority levels lend seats, and get them back at the next adjustment of the limits"},
 		{"borrowing-stops", "1.26.12 and 1.26.13: a constant demand ends all borrowing until the server is restarted, or does not"},
 		{"exempt-demand", "The seats of the exempt level do not reduce those of other levels, until its demand is very high"},
