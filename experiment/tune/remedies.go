@@ -141,6 +141,7 @@ func (p *problem) changeable(l *config.PriorityLevel) bool {
 func (p *problem) candidates() []*Candidate {
 	p.mergeFlows()
 	p.moves()
+	p.accountMoves()
 	p.partMoves()
 	for _, name := range p.levels {
 		level := p.Objects.PriorityLevel(name)
@@ -280,6 +281,52 @@ func (p *problem) moves() {
 	}
 }
 
+// accountMoves moves all requests of users who send those of several workloads: one FlowSchema without rules about requests.
+func (p *problem) accountMoves() {
+	for _, w := range slices.Concat(p.taking, without(p.harmed, p.taking)) {
+		together := p.ofSameUsers(w)
+		if len(together) < 2 {
+			continue
+		}
+		moved := 0
+		for _, name := range together {
+			moved += p.workload(name).Clients
+		}
+		who := strings.Join(together, " and ")
+		for _, r := range p.routes {
+			old := p.Objects.FlowSchema(r.schema)
+			if r.workload != w || old == nil || !slices.Contains(p.levels, r.level) {
+				continue
+			}
+			for _, to := range p.destinations(&r, 1) {
+				id := "move " + who + " to " + to
+				s := p.newSchema(old, nameOf(strings.Join(together, "-"))+"-to-"+to, p.subjectsOf(p.workload(w)))
+				if s == nil || to == config.CatchAll || to == leaderElection || p.hasFamily(id) {
+					continue
+				}
+				s.Spec.PriorityLevelConfiguration.Name = to
+				p.add(id, false, []*Candidate{{
+					ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: moved}, moves: w,
+					Sentence: fmt.Sprintf("Move %s, which are of the same users, from %s to %s.", who, r.level, to),
+					objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
+				}})
+			}
+		}
+	}
+}
+
+// ofSameUsers returns the workloads of the users of a workload, which is one of them.
+func (p *problem) ofSameUsers(name string) (all []string) {
+	w := p.workload(name)
+	subjects := p.subjectsOf(w)
+	for i := range p.Spec.Workload {
+		if other := &p.Spec.Workload[i]; other.Name == name || !other.Callback && sameUsers(subjects, w, other) {
+			all = append(all, other.Name)
+		}
+	}
+	return all
+}
+
 // movedParts are the parts of a workload that are moved alone, as numbers that divide its clients.
 var movedParts = []int{2, 4}
 
@@ -320,14 +367,35 @@ func (p *problem) partMoves() {
 }
 
 // destinations returns the levels to which a part of the requests of a route can be moved: those that have room for it, and
-// catch-all, where it may be rejected.
+// last catch-all, where it may be rejected, unless the workload is one that a goal is about. A workload that only renews
+// leases may be moved to the level of elections.
 func (p *problem) destinations(r *route, part float64) (names []string) {
+	rejectable := false
 	for _, to := range p.Objects.PriorityLevels {
-		if to.Name != r.level && to.Spec.Limited != nil && !slices.Contains(critical, to.Name) && (to.Name == config.CatchAll || p.hasRoom(to.Name, r, part)) {
+		switch {
+		case to.Name == r.level || to.Spec.Limited == nil:
+		case to.Name == config.CatchAll:
+			rejectable = !slices.Contains(p.harmed, r.workload)
+		case slices.Contains(critical, to.Name) && !(to.Name == leaderElection && leasesOnly(p.workload(r.workload))):
+		case p.hasRoom(to.Name, r, part):
 			names = append(names, to.Name)
 		}
 	}
+	if rejectable {
+		names = append(names, config.CatchAll)
+	}
 	return names
+}
+
+// leaderElection is the suggested level of those who renew leases.
+const leaderElection = "leader-election"
+
+// leasesOnly says whether all requests of a workload are about leases.
+func leasesOnly(w *workload.Workload) bool {
+	all := requestsOf(w)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(r *workload.Request) bool {
+		return r.Resource != leases || r.Group != leaseGroup || r.Verb == "list" || r.Verb == "watch"
+	})
 }
 
 // hasRoom says whether a level has, on average, as many free seats as a part of the requests of a route occupies at the level
@@ -817,7 +885,93 @@ func (p *problem) schemaOf(w string, old *config.FlowSchema, purpose string) *co
 		own := *old
 		return &own
 	}
-	return p.newSchema(old, nameOf(w)+"-"+purpose, p.subjectsOf(p.workload(w)))
+	s := p.newSchema(old, nameOf(w)+"-"+purpose, p.subjectsOf(p.workload(w)))
+	if s == nil || !p.narrow(s, p.workload(w)) {
+		return nil
+	}
+	return s
+}
+
+// narrow restricts a FlowSchema for the users of a workload to its requests if other workloads are of the same users: it would
+// catch theirs, too. It returns false if the requests cannot be told apart.
+func (p *problem) narrow(s *config.FlowSchema, w *workload.Workload) bool {
+	rule := &s.Spec.Rules[0]
+	narrowed := false
+	for i := range p.Spec.Workload {
+		other := &p.Spec.Workload[i]
+		if other.Name == w.Name || other.Callback || !sameUsers(rule.Subjects, w, other) {
+			continue
+		}
+		own, others := requestsOf(w), requestsOf(other)
+		if len(own) == 0 || len(others) == 0 || slices.ContainsFunc(others, func(o *workload.Request) bool {
+			return slices.ContainsFunc(own, func(r *workload.Request) bool { return alike(r, o) })
+		}) {
+			return false
+		}
+		narrowed = true
+	}
+	if narrowed {
+		rule.ResourceRules, rule.NonResourceRules = rulesOf(w)
+	}
+	return true
+}
+
+// sameUsers says whether the subjects for the clients of a workload match clients of another one.
+func sameUsers(subjects []config.Subject, w, other *workload.Workload) bool {
+	if w.As.User == other.As.User && w.As.ServiceAccount == other.As.ServiceAccount && w.As.Node == other.As.Node {
+		return true
+	}
+	user, groups := other.As.For(0)
+	return slices.ContainsFunc(subjects, func(s config.Subject) bool {
+		name := nameOfSubject(&s)
+		return name == user || slices.Contains(groups, name)
+	})
+}
+
+// requestsOf returns what a workload asks for; none if that is not known.
+func requestsOf(w *workload.Workload) (all []*workload.Request) {
+	if w.Behaviour != nil && w.Behaviour.LeaderElection != nil {
+		for _, verb := range []string{"get", "create", "update"} {
+			all = append(all, &workload.Request{Verb: verb, Group: leaseGroup, Resource: leases})
+		}
+	}
+	for i := range w.Requests {
+		all = append(all, &w.Requests[i].Request)
+	}
+	return all
+}
+
+// Leases, by which candidates elect a leader.
+const (
+	leaseGroup = "coordination.k8s.io"
+	leases     = "leases"
+)
+
+// alike says whether a rule for one request matches another one.
+func alike(a, b *workload.Request) bool {
+	return a.Verb == b.Verb && a.Group == b.Group && a.Resource == b.Resource && a.Subresource == b.Subresource && a.Path == b.Path
+}
+
+// rulesOf returns the rules of a FlowSchema that match the requests of a workload.
+func rulesOf(w *workload.Workload) (resources []config.ResourceRule, others []config.NonResourceRule) {
+	var seen []*workload.Request
+	for _, r := range requestsOf(w) {
+		if slices.ContainsFunc(seen, func(other *workload.Request) bool { return alike(r, other) }) {
+			continue
+		}
+		seen = append(seen, r)
+		if r.Resource == "" {
+			others = append(others, config.NonResourceRule{Verbs: []string{r.Verb}, NonResourceURLs: []string{r.Path}})
+			continue
+		}
+		resource := r.Resource
+		if r.Subresource != "" {
+			resource += "/" + r.Subresource
+		}
+		resources = append(resources, config.ResourceRule{Verbs: []string{r.Verb}, APIGroups: []string{r.Group}, Resources: []string{resource},
+			ClusterScope: true, Namespaces: []string{config.Wildcard}})
+	}
+	return resources, others
 }
 
 // newSchema returns a FlowSchema just before old that matches all requests of some subjects. It is nil without subjects, if
