@@ -31,6 +31,7 @@ type fitFlags struct {
 	base         string
 	replications int
 	workloads    int
+	capacity     bool
 	quiet        bool
 }
 
@@ -41,6 +42,7 @@ func addFit(cmd *cobra.Command, flags *fitFlags) {
 	f.StringVar(&flags.base, "scenario", "", "with --fit, `FILE` of the scenario whose servers, configuration, events and resources the fitted scenario takes over; default: scenario.yaml beside the requests, if there is one")
 	f.IntVar(&flags.replications, "replications", check.DefaultRuns, "with --fit, number `N` of runs of the fitted scenario that are compared with the requests; 0: none")
 	f.IntVar(&flags.workloads, "max-workloads", 200, "with --fit, `N` workloads at most have users of their own, those with the most requests")
+	f.BoolVar(&flags.capacity, "capacity", true, "with --fit, also fit the capacity of the server, if the log shows how requests slow each other down")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "with --fit, do not show progress")
 }
 
@@ -48,7 +50,7 @@ func addFit(cmd *cobra.Command, flags *fitFlags) {
 // requests are recorded already, the flags of an import.
 func (flags *fitFlags) check(cmd *cobra.Command, recorded bool) error {
 	var wrong []error
-	for _, name := range []string{"scenario", "replications", "max-workloads", "quiet"} {
+	for _, name := range []string{"scenario", "replications", "max-workloads", "capacity", "quiet"} {
 		if !flags.fit && cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: needs --fit", name))
 		}
@@ -96,7 +98,7 @@ var recordedFiles = []string{"requests.jsonl", "trace.jsonl"}
 // fitRequests fits a scenario to the requests in a file or a folder, writes it to the folder out, compares it
 // with the requests, and prints the report.
 func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
-	options := fit.Options{BaseFile: flags.base, Dir: out, Name: fit.ScenarioName(filepath.Base(files.Canonical(out))), MaxWorkloads: flags.workloads}
+	options := fit.Options{BaseFile: flags.base, Dir: out, Name: fit.ScenarioName(filepath.Base(files.Canonical(out))), MaxWorkloads: flags.workloads, Capacity: flags.capacity}
 	var err error
 	if options.File, err = recordedIn(from); err != nil {
 		return err

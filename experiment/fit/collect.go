@@ -28,7 +28,13 @@ type workload struct {
 // collect takes note of a request in the second pass.
 func (f *fitter) collect(e *Entry) {
 	s := f.stream(e)
-	if s == nil || s.leftOut { // nil if the requests have changed since the first pass
+	if s == nil { // the requests have changed since the first pass
+		return
+	}
+	if s.leftOut {
+		if f.meter != nil { // it shared the server with the others
+			f.collectExecution(&f.others, e)
+		}
 		return
 	}
 	w := s.workload
@@ -65,7 +71,7 @@ func (f *fitter) collect(e *Entry) {
 		}
 		fallthrough
 	default:
-		w.observed.Execution.Add(float64(e.ExecutionNs))
+		f.collectExecution(w, e)
 		if e.Verb == "watch" {
 			w.addWatch(e, f.lastNs, f.report.DurationNs)
 		}

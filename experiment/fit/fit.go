@@ -14,6 +14,7 @@ import (
 	"apfsim/document"
 	"apfsim/experiment/fit/retries"
 	"apfsim/experiment/fit/shape"
+	"apfsim/experiment/fit/sharing"
 )
 
 // Options say how to fit.
@@ -28,6 +29,8 @@ type Options struct {
 	BaseFile string
 	// Dir is the folder of the fitted scenario, to which paths in the base are made relative.
 	Dir string
+	// Capacity says whether the capacity of the server is estimated.
+	Capacity bool
 	// MaxWorkloads limits the number of workloads; 0 stands for 200.
 	MaxWorkloads int
 }
@@ -50,7 +53,8 @@ type Report struct {
 	DurationNs int64      `json:"durationNs"`
 	WarmupNs   int64      `json:"warmupNs"`
 	Workloads  []Workload `json:"workloads"`
-	Notes      []string   `json:"notes"` // what the scenario does not express, and what was assumed
+	Capacity   *Capacity  `json:"capacity"` // of the server; null if it was not estimated
+	Notes      []string   `json:"notes"`    // what the scenario does not express, and what was assumed
 }
 
 // Workload is one workload of the fitted scenario.
@@ -119,8 +123,12 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	f.setTimes()
 	f.group()
 	f.learnBackoffs()
+	f.estimateCapacity()
 	if err := EachEntry(open, o.File, f.collect); err != nil {
 		return nil, err
+	}
+	if f.meter != nil {
+		f.meter.Close()
 	}
 	text, err := f.scenario()
 	if err != nil {
@@ -151,6 +159,10 @@ type fitter struct {
 	items     []*item // of the scenario, in the order of the report
 	recorded  RecordedStatistics
 	key       []byte
+
+	executed executions
+	others   workload       // of the requests that are left out
+	meter    *sharing.Meter // of the demands in the second pass; nil if the capacity is unknown
 }
 
 // setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long

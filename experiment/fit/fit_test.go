@@ -69,6 +69,12 @@ func recordSeed(t testing.TB, workloads string, seed uint64) string {
 	if strings.HasPrefix(workloads, "  duration:") {
 		text = strings.Replace(text, "  duration: 60s\n", "", 1)
 	}
+	return recordText(t, text, seed)
+}
+
+// recordText returns the request log of a run of the scenario of a text.
+func recordText(t testing.TB, text string, seed uint64) string {
+	t.Helper()
 	sc := load(t, text)
 	sc.Spec.Seed = seed
 	run := sim.New(sc)

@@ -20,6 +20,7 @@ import (
 // Entry is one recorded request: what a trace says, and what a request log adds as far as it is known.
 type Entry struct {
 	trace.Record
+	Server            int           `json:"server"`   // of several simulated ones
 	Workload          string        `json:"workload"` // of a simulated server
 	FlowSchema        string        `json:"flowSchema"`
 	PriorityLevel     string        `json:"priorityLevel"`
@@ -27,7 +28,18 @@ type Entry struct {
 	Attempt           int           `json:"attempt"`
 	WaitNs            int64         `json:"waitNs"` // -1 if the line does not say it
 	Seats             int           `json:"seats"`
+	DispatchNs        int64         `json:"dispatchNs"` // 0 if the line does not say it, as of finishNs
+	FinishNs          int64         `json:"finishNs"`
 	RetryAfterSeconds int64         `json:"retryAfterSeconds"`
+}
+
+// TookNs returns how long the request was executed, a watch initialised. In the log of a simulated server, ExecutionNs is
+// how long that would have been on an idle one.
+func (e *Entry) TookNs() int64 {
+	if e.Workload != "" && e.FinishNs > 0 {
+		return e.FinishNs - e.DispatchNs
+	}
+	return e.ExecutionNs
 }
 
 // EndNs returns when the request was over for its client, a watch at its end.
@@ -36,7 +48,7 @@ func (e *Entry) EndNs() int64 {
 	if e.Outcome == trace.Rejected {
 		return end
 	}
-	return end + e.ExecutionNs + e.WatchNs
+	return end + e.TookNs() + e.WatchNs
 }
 
 // Limits of what is read.
@@ -104,7 +116,7 @@ func (e *Entry) parse(text []byte, lastNs int64) (column int, field, problem str
 	for _, t := range []struct {
 		name string
 		ns   int64
-	}{{"arrivalNs", e.ArrivalNs}, {"executionNs", e.ExecutionNs}, {"watchNs", e.WatchNs}, {"waitNs", max(0, e.WaitNs)}, {"retryAfterSeconds", e.RetryAfterSeconds}} {
+	}{{"arrivalNs", e.ArrivalNs}, {"executionNs", e.ExecutionNs}, {"watchNs", e.WatchNs}, {"waitNs", max(0, e.WaitNs)}, {"dispatchNs", e.DispatchNs}, {"finishNs", max(0, e.FinishNs-e.DispatchNs)}, {"retryAfterSeconds", e.RetryAfterSeconds}} {
 		if most := int64(random.LongestNs) / 8; t.ns < 0 || t.ns > most {
 			return 1, t.name, fmt.Sprintf("%d is out of range; want 0 to %d", t.ns, most)
 		}

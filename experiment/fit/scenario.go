@@ -42,6 +42,7 @@ func (f *fitter) scenario() ([]byte, error) {
 			shape.SetField(spec, "resources", n)
 		}
 	}
+	f.setCapacity(spec)
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, w := range f.workloads {
 		switch s := w.sender; {

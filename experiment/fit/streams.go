@@ -43,6 +43,9 @@ func (f *fitter) learn(e *Entry) {
 		s = f.newStream(e)
 	}
 	f.report.Requests++
+	if f.options.Capacity {
+		f.executed.learn(s, e)
+	}
 	if s.leftOut {
 		f.report.LeftOut++
 		return
@@ -56,7 +59,7 @@ func (f *fitter) learn(e *Entry) {
 	}
 	f.lastNs = e.ArrivalNs
 	if e.Outcome == trace.Executed {
-		f.finishNs = max(f.finishNs, e.ArrivalNs+max(0, e.WaitNs)+e.ExecutionNs)
+		f.finishNs = max(f.finishNs, e.ArrivalNs+max(0, e.WaitNs)+e.TookNs())
 	}
 	f.real = f.real || e.Workload == ""
 	f.decided = f.decided || e.Outcome != ""

@@ -56,7 +56,7 @@ func (t *Tally) Add(e *Entry, decided bool) {
 		t.Executing++
 	default:
 		t.Executed++
-		t.Execution.Record(e.ExecutionNs)
+		t.Execution.Record(e.TookNs())
 	}
 	if e.WaitNs >= 0 {
 		t.Wait.Record(e.WaitNs)

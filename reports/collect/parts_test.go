@@ -6,12 +6,14 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"apfsim/core/config"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/api"
+	"apfsim/sim/machine"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/registry"
@@ -333,6 +335,23 @@ func TestWarnings(t *testing.T) {
 	s.Warnings, s.FlowSchemas[0].Arrived, s.Workloads = nil, 0, nil
 	if c.addWarnings(s); len(s.Warnings) != 0 {
 		t.Errorf("got %q, want none", s.Warnings)
+	}
+}
+
+// Servers that execute more requests on average than their capacity was measured for have a warning: 600 executions of 2 s in
+// 100 s are 12 at a time, six at each of two servers.
+func TestWarningOfCapacity(t *testing.T) {
+	for measured, want := range map[int]bool{0: false, 5: true, 6: false} {
+		sc := &scenario.Scenario{}
+		sc.Spec.Servers.Replicas = 2
+		sc.Spec.Servers.Capacity = &machine.Capacity{Cores: 1, Measured: measured}
+		s := &result.Summary{}
+		s.Total.Execution = &result.Distribution{Count: 600, MeanNs: 2e9}
+		c := &Collector{scenario: sc, fromNs: 50e9, toNs: 150e9}
+		c.addWarnings(s)
+		if got := len(s.Warnings) == 1 && strings.HasPrefix(s.Warnings[0], "a server executes 6 requests at a time on average; its capacity was measured up to 5,"); got != want {
+			t.Errorf("measured up to %d: %q", measured, s.Warnings)
+		}
 	}
 }
 

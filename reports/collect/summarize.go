@@ -198,11 +198,32 @@ func (c *Collector) addWarnings(s *result.Summary) {
 				w.Name, format.Percent(float64(left)/float64(w.Arrived)))
 		}
 	}
+	if x := c.beyondMeasured(s); x > 0 {
+		warn("a server executes %s requests at a time on average; its capacity was measured up to %d, so that how it executes more is extrapolated",
+			format.Digits(x), c.scenario.Spec.Servers.Capacity.Measured)
+	}
 	for i := range s.FlowSchemas {
 		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
 			warn("%s matched no FlowSchema other than catch-all: %s", format.Counted(int(f.Arrived), "request"), result.CaughtAllText(s.CatchAll))
 		}
 	}
+}
+
+// beyondMeasured returns how many requests execute at a server on average, by Little's law, if these are more than those for
+// which its capacity was measured; otherwise 0.
+func (c *Collector) beyondMeasured(s *result.Summary) float64 {
+	if c.scenario == nil || s.Total.Execution == nil {
+		return 0
+	}
+	servers := &c.scenario.Spec.Servers
+	if servers.Capacity == nil || servers.Capacity.Measured == 0 {
+		return 0
+	}
+	total := float64(s.Total.Execution.Count) * float64(s.Total.Execution.MeanNs)
+	if x := total / float64(c.toNs-c.fromNs) / float64(max(1, servers.Replicas)); x > float64(servers.Capacity.Measured) {
+		return x
+	}
+	return 0
 }
 
 // sentTo says whether requests of a workload arrived at a level, in the window or before.

@@ -64,6 +64,9 @@ func (s *Store) Check(to *document.Checker, path string) {
 		if c.MinimumCores != 0 {
 			to.Fail(at+".minimumCores", "cannot be set here: no watch event takes cores of etcd away")
 		}
+		if c.Measured != 0 {
+			to.Fail(at+".measured", "cannot be set here: it is that of a server, spec.servers.capacity.measured")
+		}
 		c.Check(to, at)
 	}
 	for i, name := range s.WatchCache.Without {

@@ -108,7 +108,7 @@ func TestMistakesInTheStore(t *testing.T) {
   store:
     reed: 1ms
     write: -4ms
-    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3}
+    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
     eventTTL: 0s
@@ -119,6 +119,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:9:12: spec.store.write: -4ms is negative; want a duration of 0s or more",
 		"s.yaml:10:43: spec.store.writeCapacity.watchEvent: cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent",
 		"s.yaml:10:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
+		"s.yaml:10:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
 		"s.yaml:11:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:12:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:12:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,

@@ -1,0 +1,209 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+
+	"go.yaml.in/yaml/v3"
+
+	"apfsim/experiment/fit/shape"
+	"apfsim/experiment/fit/sharing"
+	"apfsim/reports/format"
+	"apfsim/sim/trace"
+)
+
+// Capacity is what the log says of the capacity of its server. Bounds are those of 95 % intervals, and null if the
+// log sets none.
+type Capacity struct {
+	Cores        *float64 `json:"cores"` // null without a bound
+	Contention   float64  `json:"contention"`
+	Coherency    float64  `json:"coherency"`
+	Identifiable bool     `json:"identifiable"` // whether the scenario has this capacity, and its executions are demands
+	Reason       string   `json:"reason"`       // why it has none; "" if it has
+	Most         int      `json:"nMax"`         // executions at a time
+	Busy         int      `json:"nBusy"`        // executions at a time at the end of the busiest hundredth, at least
+	Executions   int      `json:"executions"`   // from whose times the capacity was estimated
+
+	CoresLow       *float64 `json:"coresLow"`
+	CoresHigh      *float64 `json:"coresHigh"`
+	ContentionLow  *float64 `json:"contentionLow"`
+	ContentionHigh *float64 `json:"contentionHigh"`
+	CoherencyLow   *float64 `json:"coherencyLow"`
+	CoherencyHigh  *float64 `json:"coherencyHigh"`
+
+	// Busier is the ratio of the geometric means of the demands of requests that began on the busy and on the idle
+	// server, and the dispersions are the standard deviations of their logarithms, within kinds; null if unknown.
+	Busier         *float64 `json:"busierDemands"`
+	DispersionIdle *float64 `json:"dispersionIdle"`
+	DispersionBusy *float64 `json:"dispersionBusy"`
+	Inflation      float64  `json:"inflation"` // of the intervals, because the log varies more than the model
+}
+
+const (
+	mostKept = 1_000_000 // executions from which the capacity is estimated, the first ones of the log
+	// mostUnknown is the greatest part of the executions that may begin at an unknown time.
+	mostUnknown = 0.01
+)
+
+// executed is an execution in the log.
+type executed struct {
+	beginNs, endNs int64
+	stream         *stream
+}
+
+// executions are those from which the capacity of the server is estimated.
+type executions struct {
+	all     []executed
+	unknown int  // of which it is not known when they began
+	several bool // servers
+}
+
+// shares returns whether the request of an entry was executed, and how long it might have shared the server with others.
+func shares(e *Entry) (known, ok bool) {
+	return e.WaitNs >= 0, e.Outcome == trace.Executed && e.TookNs() > 0
+}
+
+// learn takes note of an execution in the first pass.
+func (x *executions) learn(s *stream, e *Entry) {
+	x.several = x.several || e.Server > 0
+	switch known, ok := shares(e); {
+	case !ok:
+	case !known:
+		x.unknown++
+	case len(x.all) < mostKept:
+		begin := e.ArrivalNs + e.WaitNs
+		x.all = append(x.all, executed{begin, begin + e.TookNs(), s})
+	}
+}
+
+// estimateCapacity estimates the capacity of the server between the passes, when the kinds of requests are known: the
+// workloads. Without a reason not to, the second pass collects demands in place of executions.
+func (f *fitter) estimateCapacity() {
+	if !f.options.Capacity {
+		return
+	}
+	x := &f.executed
+	c := &Capacity{}
+	f.report.Capacity = c
+	switch n := len(x.all) + x.unknown; {
+	case shape.NodeField(shape.NodeField(f.base.Document, "spec"), "store") != nil:
+		c.Reason = "the scenario has a store, which says what requests cost"
+	case x.several:
+		c.Reason = "the log is of several servers"
+	case float64(x.unknown) > mostUnknown*float64(n):
+		c.Reason = "the log does not say when requests began to execute"
+	}
+	if c.Reason != "" {
+		f.note("capacity: unknown, because %s", c.Reason)
+		return
+	}
+	kinds := map[*workload]int{}
+	all := make([]sharing.Execution, 0, len(x.all))
+	for _, e := range x.all {
+		w := e.stream.workload
+		if w == nil { // it is left out
+			w = &f.others
+		}
+		if _, ok := kinds[w]; !ok {
+			kinds[w] = len(kinds)
+		}
+		all = append(all, sharing.Execution{BeginNs: e.beginNs, EndNs: e.endNs, Kind: kinds[w]})
+	}
+	x.all = nil
+	e := sharing.New(all)
+	c.set(e)
+	f.note("%s", c.sentence())
+	if e.Identifiable {
+		f.others.observed = shape.NewObservations(1, f.report.DurationNs)
+		f.meter = sharing.NewMeter(c.law(), func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) })
+	}
+}
+
+// set takes over an estimate, with as many digits as it has.
+func (c *Capacity) set(e *sharing.Estimate) {
+	number := func(x float64) *float64 {
+		if math.IsInf(x, 0) {
+			return nil
+		}
+		x = shape.Number(x)
+		return &x
+	}
+	c.Cores, c.Contention, c.Coherency = number(e.Law.Cores), shape.Number(e.Law.Contention), shape.Number(e.Law.Coherency)
+	c.Identifiable, c.Reason, c.Most, c.Busy, c.Executions = e.Identifiable, e.Reason, e.Most, e.Busy, e.Executions
+	c.CoresLow, c.CoresHigh = number(e.Cores.Low), number(e.Cores.High)
+	c.ContentionLow, c.ContentionHigh = number(e.Contention.Low), number(e.Contention.High)
+	c.CoherencyLow, c.CoherencyHigh = number(e.Coherency.Low), number(e.Coherency.High)
+	c.Inflation = shape.Number(e.Inflation)
+	if e.Busier > 0 {
+		c.Busier, c.DispersionIdle, c.DispersionBusy = number(e.Busier), number(e.SpreadIdle), number(e.SpreadBusy)
+	}
+}
+
+// law returns the capacity as it is in the scenario.
+func (c *Capacity) law() sharing.Law {
+	l := sharing.Law{Cores: math.Inf(1), Contention: c.Contention, Coherency: c.Coherency}
+	if c.Cores != nil {
+		l.Cores = *c.Cores
+	}
+	return l
+}
+
+// sentence says what the log shows of the capacity.
+func (c *Capacity) sentence() string {
+	if !c.Identifiable {
+		text := fmt.Sprintf("capacity: unknown, because %s. At most %s at a time, and how the server executes more is unknown", c.Reason,
+			executing(c.Most))
+		if c.CoresLow != nil && *c.CoresLow > 1 {
+			text += fmt.Sprintf(". The server has at least %s cores", format.Digits(*c.CoresLow))
+		}
+		return text
+	}
+	between := func(what string, value, low, high *float64) string {
+		text := func(x *float64) string {
+			if x == nil {
+				return "no bound"
+			}
+			return format.Digits(*x)
+		}
+		return fmt.Sprintf("%s %s (95 %%: %s to %s)", what, text(value), text(low), text(high))
+	}
+	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time, %d or more in the busiest hundredth; how the server executes more is extrapolated. The executions of the scenario are those on an idle server",
+		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
+		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, c.Busy)
+}
+
+func executing(n int) string {
+	if n == 1 {
+		return "one request executes"
+	}
+	return fmt.Sprintf("%d requests execute", n)
+}
+
+// collectExecution adds the execution of a request to those of its workload, or its demand if the capacity is known.
+func (f *fitter) collectExecution(w *workload, e *Entry) {
+	if known, ok := shares(e); f.meter != nil && known && ok {
+		begin := e.ArrivalNs + e.WaitNs
+		f.meter.Add(e.ArrivalNs, begin, begin+e.TookNs(), w)
+		return
+	}
+	w.observed.Execution.Add(float64(e.ExecutionNs))
+}
+
+// setCapacity sets the capacity of the servers of the scenario, if it is known.
+func (f *fitter) setCapacity(spec *yaml.Node) {
+	if f.meter == nil {
+		return
+	}
+	servers := shape.NodeField(spec, "servers")
+	if servers == nil || servers.Kind != yaml.MappingNode {
+		servers = &yaml.Node{Kind: yaml.MappingNode}
+		shape.SetField(spec, "servers", servers)
+	}
+	fields := map[string]any{"measured": f.report.Capacity.Busy}
+	for name, x := range map[string]float64{"cores": f.meter.Law().Cores, "contention": f.meter.Law().Contention, "coherency": f.meter.Law().Coherency} {
+		if x > 0 && !math.IsInf(x, 0) {
+			fields[name] = x
+		}
+	}
+	shape.SetField(servers, "capacity", shape.ValueNode(fields))
+}

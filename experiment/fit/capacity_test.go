@@ -1,0 +1,175 @@
+package fit_test
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"apfsim/experiment/fit"
+	"apfsim/experiment/fit/check"
+	"apfsim/sim/machine"
+)
+
+// Lists and gets share a server. Lists take 12 ms of a core on average, and gets 2 ms.
+const shared = `  workload:
+  - name: lists
+    clients: 4
+    as: {user: "lister-{i}"}
+    request: {verb: list, resource: configmaps, namespace: big}
+    execution: {lognormal: {mean: 12ms, sigma: 0.4}}
+    arrivals: {poisson: {rate: 20/s}}
+  - name: gets
+    clients: 10
+    as: {user: "getter-{i}"}
+    request: {verb: get, resource: configmaps, namespace: big, name: one}
+    execution: {exponential: {mean: 2ms}}
+    arrivals: {poisson: {rate: 6/s}}
+`
+
+// onServers returns the text of a scenario with fields of the servers.
+func onServers(fields, workloads string) string {
+	return strings.Replace(base, "maxMutatingRequestsInflight: 5}", "maxMutatingRequestsInflight: 5"+fields+"}", 1) + workloads
+}
+
+// fitCapacity fits a scenario, and returns it and its capacity.
+func fitCapacity(t *testing.T, log string, o fit.Options) (*fit.Fitted, *machine.Capacity) {
+	t.Helper()
+	o.File, o.Name, o.Capacity = "requests.jsonl", "fitted", true
+	f, err := fit.Fit(opener(log), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, load(t, string(f.Scenario)).Spec.Servers.Capacity
+}
+
+// The log of a server with 1.5 cores gives its capacity, and what requests take on an idle server. Runs of the fitted scenario
+// have the executions of the log, and those with more lists have the executions of a run of the original one with as many.
+func TestCapacityOfTheServer(t *testing.T) {
+	text := onServers(", capacity: {cores: 1.5}", shared)
+	f, capacity := fitCapacity(t, recordText(t, text, 7), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	c := f.Report.Capacity
+	if !c.Identifiable || capacity == nil || capacity.Contention != 0 || capacity.Coherency != 0 || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
+		t.Fatalf("capacity %+v of the scenario, %+v", capacity, f.Report.Notes)
+	}
+	near(t, "cores", capacity.Cores, 1.5, 0.05)
+	near(t, "demands of busy moments", *c.Busier, 1, 0.05)
+	near(t, "their dispersion", *c.DispersionBusy, *c.DispersionIdle, 0.2)
+	sc := load(t, string(f.Scenario))
+	for i, mean := range []float64{12e6, 2e6} {
+		near(t, "demand of "+sc.Spec.Workload[i].Name, sc.Spec.Workload[i].Execution.MeanNs(), mean, 0.05)
+	}
+	checked, err := check.Run(context.Background(), f, sc, 9, silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if float64(checked.Within) < 0.75*float64(len(checked.Rows)) {
+		t.Errorf("%d of %d statistics are within their intervals: %+v", checked.Within, len(checked.Rows), checked.Outside())
+	}
+	more := strings.Replace(string(f.Scenario), "clients: 4\n", "clients: 6\n", 1)
+	truth, predicted := meanExecution(t, recordText(t, strings.Replace(text, "clients: 4\n", "clients: 6\n", 1), 8)), meanExecution(t, recordText(t, more, 9))
+	near(t, "mean execution with half as many lists again", predicted, truth, 0.2)
+	if before := meanExecution(t, recordText(t, text, 8)); truth < 1.2*before {
+		t.Errorf("with more lists, executions take %g ns instead of %g", truth, before)
+	}
+}
+
+// The capacities of simulated servers of several kinds are in the intervals, but for one of twenty.
+func TestCapacitiesOfServers(t *testing.T) {
+	inside, all := 0, 0
+	for _, c := range []struct {
+		capacity, rate               string
+		cores, contention, coherency float64
+	}{
+		{"{cores: 1}", "rate: 12/s", 1, 0, 0},
+		{"{cores: 2}", "rate: 35/s", 2, 0, 0},
+		{"{cores: 4, contention: 0.01}", "rate: 60/s", 4, 0.01, 0},
+		{"{cores: 16}", "rate: 280/s", 16, 0, 0},
+		{"{contention: 0.3}", "rate: 35/s", math.Inf(1), 0.3, 0},
+	} {
+		t.Run(c.capacity, func(t *testing.T) {
+			text := onServers(", capacity: "+c.capacity, strings.Replace(shared, "rate: 20/s", c.rate, 1))
+			text = strings.Replace(text, "maxRequestsInflight: 25", "maxRequestsInflight: 100", 1)
+			f, capacity := fitCapacity(t, recordText(t, strings.Replace(text, "duration: 60s", "duration: 20s", 1), 1), fit.Options{})
+			r := f.Report.Capacity
+			if !r.Identifiable || capacity == nil || capacity.Measured != r.Busy {
+				t.Fatalf("capacity %+v of the scenario: %q", capacity, f.Report.Notes)
+			}
+			for _, p := range []struct {
+				what      string
+				truth     float64
+				low, high *float64
+			}{{"cores", c.cores, r.CoresLow, r.CoresHigh}, {"contention", c.contention, r.ContentionLow, r.ContentionHigh}, {"coherency", c.coherency, r.CoherencyLow, r.CoherencyHigh}} {
+				all++
+				if p.low != nil && p.truth < *p.low || p.high != nil && p.truth > *p.high {
+					t.Logf("%s %g: %q", p.what, p.truth, f.Report.Notes)
+					continue
+				}
+				inside++
+			}
+		})
+	}
+	if inside < all-1 {
+		t.Errorf("%d of %d parameters are in their intervals", inside, all)
+	}
+}
+
+// An audit log alone does not say how long requests waited, so that it is not known which executed at the same time.
+func TestCapacityWithoutWaits(t *testing.T) {
+	log := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 7)
+	f, capacity := fitCapacity(t, regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(log, ""), fit.Options{})
+	if r := f.Report.Capacity; capacity != nil || r.Identifiable || !strings.Contains(r.Reason, "does not say when requests began") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// meanExecution returns the mean execution of the requests of a log, in nanoseconds.
+func meanExecution(t *testing.T, log string) float64 {
+	t.Helper()
+	sum, n := 0.0, 0.0
+	if err := fit.EachEntry(opener(log), "log", func(e *fit.Entry) {
+		sum += float64(e.TookNs())
+		n++
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return sum / max(1, n)
+}
+
+// Where a log does not show the capacity, the scenario is what it would be without the question, and the report says why.
+func TestCapacityThatALogDoesNotShow(t *testing.T) {
+	closed := strings.ReplaceAll(shared, "rate: 20/s", "rate: 2/s")
+	store := "  store: {}\n"
+	for _, c := range []struct {
+		name, text, reason string
+		o                  fit.Options
+	}{
+		{"requests that share nothing", onServers("", shared), "shows no busy moment", fit.Options{}},
+		{"a server that is never busy", onServers(", capacity: {cores: 8}", closed), "shows no busy moment", fit.Options{}},
+		{"few requests", onServers(", capacity: {cores: 1}", strings.ReplaceAll(closed, "6/s", "0.1/s")), "", fit.Options{}},
+		{"several servers", onServers(", replicas: 2, capacity: {cores: 1}", shared), "of several servers", fit.Options{}},
+		{"a store", onServers("", shared), "has a store", fit.Options{Base: []byte(onServers("", "") + store)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := recordText(t, c.text, 7)
+			f, capacity := fitCapacity(t, log, c.o)
+			r := f.Report.Capacity
+			if capacity != nil || r.Identifiable || !strings.Contains(r.Reason, c.reason) {
+				t.Errorf("capacity %+v, %+v, want the reason %q", capacity, r, c.reason)
+			}
+			o := c.o
+			o.File, o.Name = "requests.jsonl", "fitted"
+			without, err := fit.Fit(opener(log), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if without.Report.Capacity != nil || string(without.Scenario) != string(f.Scenario) {
+				t.Errorf("the scenario is another one without the question:\n%s\n%s", without.Scenario, f.Scenario)
+			}
+			if notes := strings.Join(f.Report.Notes, "\n"); !strings.Contains(notes, "capacity: ") || math.Abs(float64(len(f.Report.Notes)-len(without.Report.Notes))) != 1 {
+				t.Errorf("notes %q", notes)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package sharing
+
+import (
+	"math"
+)
+
+// Interval is a 95 % confidence interval. High is +Inf if the log sets no upper bound.
+type Interval struct{ Low, High float64 }
+
+// Estimate is what a log says of the capacity of its server.
+type Estimate struct {
+	Law // the simplest one that agrees with the log: it shares nothing if the log does not show otherwise
+
+	// Identifiable says whether the log shows how requests share the server. If not, only the lower bound of the cores
+	// means something.
+	Identifiable bool
+	Reason       string // why not; "" if it is
+
+	Most       int // executions at a time
+	Busy       int // executions at a time when the busiest hundredth of the compared requests ended, at least
+	Executions int // whose demands were compared: of a long log, those of the part in which their number varies most
+
+	Cores, Contention, Coherency Interval
+	// Throughput is how much demand is served at a time when Busy requests execute, in cores.
+	Throughput Interval
+	// Busier is the ratio of the geometric means of demands of requests that began when the server was busy, and when
+	// each had a core; 1 if demands do not depend on it. Spreads are the standard deviations of their logarithms, within kinds.
+	// All are 0 if the capacity is unknown, or if there are too few of either.
+	Busier, SpreadIdle, SpreadBusy float64
+
+	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
+	Inflation float64
+}
+
+const (
+	quantile     = 3.841  // of χ² with one degree of freedom, at 95 %
+	certain      = 16.27  // of χ² with three degrees, at 99.9 %
+	needed       = 10.83  // of χ² with one degree, at 99.9 %
+	widest       = 1.5    // ratio of the bounds of the throughput beyond which the log does not say what it is
+	fewest       = 200    // executions
+	enough       = 20_000 // executions, of more of which only a part is compared
+	coarse, fine = 0.03, 0.001
+)
+
+// New estimates the capacity of a server from all its executions of some time, in the order of their arrival.
+func New(executions []Execution) *Estimate {
+	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)}, Coherency: Interval{0, math.Inf(1)},
+		Throughput: Interval{0, math.Inf(1)}, Inflation: 1}
+	all := newTimeline(executions)
+	m := newModel(all.varied())
+	e.Most, e.Busy = all.most, m.busy()
+	for _, k := range m.kinds {
+		e.Executions += len(k)
+	}
+	switch {
+	case e.Executions < fewest:
+		e.Reason = "the log has too few executions"
+		return e
+	case e.Most < 2:
+		e.Reason = "no two requests execute at a time"
+		return e
+	}
+	s := newSearch(m)
+	best := s.best(coarse)
+	for range 2 {
+		s.smooth(best)
+		best = s.climb(best, fine, 0, 1, 2)
+	}
+	e.decide(s, best)
+	return e
+}
+
+// varied returns the executions of a part of the log that is long enough, in which their number varies most.
+func (t *timeline) varied() []Execution {
+	if len(t.executions) <= enough {
+		return t.executions
+	}
+	best, most := 0, -1.0
+	for from := 0; from+enough <= len(t.executions); from += enough / 4 {
+		sum, sum2 := 0.0, 0.0
+		for i := from; i < from+enough; i++ {
+			n := float64(t.n[t.begin[i]])
+			sum += n
+			sum2 += n * n
+		}
+		if v := sum2 - sum*sum/enough; v > most {
+			best, most = from, v
+		}
+	}
+	return t.executions[best : best+enough]
+}
+
+// best returns the point with the greatest likelihood that is reached from cores, contention or coherency alone.
+func (s *search) best(finest float64) point {
+	best := s.lower
+	for k := range 3 {
+		s.alone[k] = s.start(k)
+		if p := s.climb(s.alone[k], finest, 0, 1, 2); s.at(p).total > s.at(best).total {
+			best = p
+		}
+	}
+	return best
+}
+
+// decide sets the intervals, and decides what the log shows.
+func (e *Estimate) decide(s *search, best point) {
+	top := s.at(best).total
+	around := s.simplest(best, top-quantile/2) // two laws can be one: with one core, or with contention 1
+	bounds, trials := s.bounds(around, top, quantile/2, func(k, _ int) float64 { return max(around[k]/20, 4*s.least[k]) })
+	if e.Inflation = inflation(s.at(best), trials); e.Inflation > 1 {
+		before := bounds
+		bounds, _ = s.bounds(around, top, quantile/2*e.Inflation, func(k, side int) float64 {
+			return max(s.least[k], math.Abs(before[k][side]-around[k])*math.Sqrt(e.Inflation))
+		})
+	}
+	e.Cores = Interval{s.cores(bounds[0][1]), s.cores(bounds[0][0])}
+	e.Contention = Interval{bounds[1][0], bounds[1][1]}
+	e.Coherency = Interval{bounds[2][0], bounds[2][1]}
+	fall := quantile / 2 * e.Inflation
+	e.Throughput = Interval{math.Inf(1), 0}
+	for _, p := range s.order {
+		if top-s.at(p).total <= 1.1*fall { // the precision of bounds
+			x := s.law(p).Throughput(e.Busy)
+			e.Throughput.Low, e.Throughput.High = min(e.Throughput.Low, x), max(e.Throughput.High, x)
+		}
+	}
+	law := s.simplest(best, top-needed/2*e.Inflation)
+	switch {
+	case top-s.at(s.lower).total <= certain/2*e.Inflation:
+		e.Reason = "the log shows no busy moment"
+	case e.Throughput.High > widest*e.Throughput.Low:
+		e.Reason = "the log shows too few busy moments"
+	case s.disagree(law, certain/2*e.Inflation):
+		e.Reason = "requests of some kinds do not slow down when those of others do"
+		e.Cores.Low = 1 // the law does not hold
+	default:
+		e.Identifiable = true
+		e.Law = s.law(law)
+		e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
+	}
+}
+
+// disagree reports whether a point makes the executions of one kind much less likely than a law that shares nothing:
+// they wait for something else than the processors of the server, such as a webhook.
+func (s *search) disagree(p point, much float64) bool {
+	shared, nothing := s.at(p), s.at(s.lower)
+	for k := range shared.kinds {
+		if shared.kinds[k] < nothing.kinds[k]-much {
+			return true
+		}
+	}
+	return false
+}
+
+// bounds returns the least and the greatest value of each coordinate, around those of a point, with which the greatest
+// log-likelihood is less than the top by at most fall, and the trials there. First says how far away they may be.
+func (s *search) bounds(around point, top, fall float64, first func(k, side int) float64) (bounds [3][2]float64, trials []*trial) {
+	for k := range 3 {
+		for side, limit := range []float64{s.lower[k], most[k]} {
+			bounds[k][side] = limit
+			if around[k] == limit {
+				continue
+			}
+			p := s.bound(around, k, limit, first(k, side), top, fall)
+			bounds[k][side] = p[k]
+			trials = append(trials, s.at(p))
+		}
+	}
+	return bounds, trials
+}
+
+// simplest returns the simplest point whose likelihood is great enough: with cores, contention or coherency alone, then
+// with cores and one of the others.
+func (s *search) simplest(best point, least float64) point {
+	for _, free := range [][]int{{0}, {1}, {2}, {0, 1}, {0, 2}} {
+		if p := s.climb(s.alone[free[0]], fine, free...); s.at(p).total >= least {
+			return p
+		}
+	}
+	return best
+}

@@ -1,0 +1,188 @@
+package sharing
+
+import (
+	"cmp"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+var logs = flag.Int("logs", 1, "logs of each system whose capacity is estimated")
+
+// system is a server of known capacity that executes requests of several kinds. It shares no code with the simulator.
+type system struct {
+	name    string
+	law     Law
+	perS    []float64                  // arrivals of each kind
+	demand  []func(*rand.Rand) float64 // in seconds
+	limit   int                        // requests that execute at a time; the others wait
+	changes func(s float64) float64    // factor of the arrivals over time
+	most    int                        // requests that a log has, 4000 if it is 0
+	known   bool                       // whether the log shows the capacity
+}
+
+func lognormal(mean, sigma float64) func(*rand.Rand) float64 {
+	return func(r *rand.Rand) float64 { return mean * math.Exp(sigma*r.NormFloat64()-sigma*sigma/2) }
+}
+
+func exponential(mean float64) func(*rand.Rand) float64 {
+	return func(r *rand.Rand) float64 { return mean * r.ExpFloat64() }
+}
+
+func constant(x float64) func(*rand.Rand) float64 { return func(*rand.Rand) float64 { return x } }
+
+// pareto has infinite variance if the exponent is 2 or less.
+func pareto(mean, exponent float64) func(*rand.Rand) float64 {
+	return func(r *rand.Rand) float64 {
+		return mean * (exponent - 1) / exponent * math.Pow(1-r.Float64(), -1/exponent)
+	}
+}
+
+func either(share float64, a, b func(*rand.Rand) float64) func(*rand.Rand) float64 {
+	return func(r *rand.Rand) float64 {
+		if r.Float64() < share {
+			return a(r)
+		}
+		return b(r)
+	}
+}
+
+var inf = math.Inf(1)
+
+var systems = []system{
+	{name: "one core, half busy", law: Law{Cores: 1}, perS: []float64{40, 40}, demand: []func(*rand.Rand) float64{lognormal(0.01, 0.5), exponential(0.003)}, limit: 60, known: true},
+	{name: "1.75 cores, lists and mice", law: Law{Cores: 1.75}, perS: []float64{60, 40}, demand: []func(*rand.Rand) float64{lognormal(0.0122, 0.3), lognormal(0.001, 0.4)}, limit: 20, known: true},
+	{name: "2 cores, heavy tails", law: Law{Cores: 2}, perS: []float64{60, 40}, demand: []func(*rand.Rand) float64{pareto(0.015, 1.8), lognormal(0.005, 1.5)}, limit: 30, known: true},
+	{name: "4 cores, small and large in one kind", law: Law{Cores: 4}, perS: []float64{80}, demand: []func(*rand.Rand) float64{either(0.9, lognormal(0.01, 0.3), lognormal(0.3, 0.3))}, limit: 40, known: true},
+	{name: "16 cores", law: Law{Cores: 16}, perS: []float64{300, 300}, demand: []func(*rand.Rand) float64{exponential(0.03), lognormal(0.015, 1)}, limit: 100, most: 10_000, known: true},
+	{name: "constant demands, 2 cores", law: Law{Cores: 2}, perS: []float64{100}, demand: []func(*rand.Rand) float64{constant(0.015)}, limit: 60, known: true},
+	{name: "contention", law: Law{Cores: inf, Contention: 0.05}, perS: []float64{300, 100}, demand: []func(*rand.Rand) float64{lognormal(0.03, 0.6), exponential(0.02)}, limit: 60, most: 10_000, known: true},
+	{name: "cores and contention", law: Law{Cores: 4, Contention: 0.03}, perS: []float64{100, 30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.6), exponential(0.02)}, limit: 60, known: true},
+	{name: "coherency, bursts", law: Law{Cores: inf, Contention: 0.02, Coherency: 0.0005}, perS: []float64{250}, demand: []func(*rand.Rand) float64{lognormal(0.03, 0.6)}, limit: 80,
+		changes: func(s float64) float64 { return 1 + 0.9*math.Sin(s/2) }, most: 10_000, known: true},
+	{name: "webhooks that sleep", law: none(), perS: []float64{200, 100}, demand: []func(*rand.Rand) float64{lognormal(0.05, 0.5), exponential(0.02)}, limit: 60},
+	{name: "an idle server", law: Law{Cores: 8}, perS: []float64{30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.5)}, limit: 60},
+}
+
+// seconds returns how long a log is.
+func (s *system) seconds() float64 {
+	total := 0.0
+	for _, x := range s.perS {
+		total += x
+	}
+	return float64(cmp.Or(s.most, 4000)) / total
+}
+
+// run returns the log of so many seconds. Every step, it looks at all requests.
+func (s *system) run(seconds float64, seed uint64) (log []Execution) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	type request struct {
+		kind        int
+		left, begun float64
+	}
+	var executing, waiting []request
+	total := 0.0
+	for _, x := range s.perS {
+		total += x
+	}
+	const peak = 2 // of changes
+	now, next := 0.0, r.ExpFloat64()/total/peak
+	for now < seconds || len(executing) > 0 {
+		first, left := -1, inf
+		for i := range executing {
+			if executing[i].left < left {
+				first, left = i, executing[i].left
+			}
+		}
+		speed := s.law.Speed(len(executing))
+		end := now + left/speed
+		at := min(end, next)
+		for i := range executing {
+			executing[i].left -= (at - now) * speed
+		}
+		now = at
+		if end <= next {
+			e := executing[first]
+			log = append(log, Execution{int64(e.begun * 1e9), int64(now * 1e9), e.kind})
+			executing = append(executing[:first], executing[first+1:]...)
+		} else {
+			if next += r.ExpFloat64() / total / peak; now > seconds {
+				next = inf
+			}
+			factor := 1.0
+			if s.changes != nil {
+				factor = s.changes(now)
+			}
+			if r.Float64()*peak < factor {
+				kind, x := 0, r.Float64()*total
+				for kind < len(s.perS)-1 && x >= s.perS[kind] {
+					x -= s.perS[kind]
+					kind++
+				}
+				waiting = append(waiting, request{kind, s.demand[kind](r), 0})
+			}
+		}
+		for len(waiting) > 0 && len(executing) < s.limit {
+			waiting[0].begun = now
+			executing, waiting = append(executing, waiting[0]), waiting[1:]
+		}
+	}
+	return log
+}
+
+// The capacity of a server is that from which its logs were made, in 95 % of them; and where a log does not show it,
+// the estimate says so.
+func TestCapacityOfKnownSystems(t *testing.T) {
+	inside, all := 0, 0
+	for i := range systems {
+		s := &systems[i]
+		t.Run(s.name, func(t *testing.T) {
+			for seed := range uint64(*logs) {
+				e := New(s.run(s.seconds(), seed+1))
+				t.Logf("%d executions, %d at a time, busy %d: %+v", e.Executions, e.Most, e.Busy, *e)
+				if e.Identifiable != s.known {
+					t.Errorf("seed %d: identifiable %v, want %v: %s", seed, e.Identifiable, s.known, e.Reason)
+				}
+				if !s.known {
+					if e.Law != none() || e.Cores.Low > s.law.Cores || e.Cores.Low < 1 {
+						t.Errorf("seed %d: %+v", seed, *e)
+					}
+					continue
+				}
+				for _, p := range []struct {
+					what string
+					Interval
+					truth float64
+				}{{"cores", e.Cores, s.law.Cores}, {"contention", e.Contention, s.law.Contention}, {"coherency", e.Coherency, s.law.Coherency}} {
+					all++
+					if p.Low <= p.truth && p.truth <= p.High {
+						inside++
+					} else {
+						t.Logf("seed %d: %s: %v is not in %v", seed, p.what, p.truth, p.Interval)
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d of %d parameters are in their 95 %% intervals", inside, all)
+	if float64(inside) < 0.9*float64(all) {
+		t.Errorf("only %d of %d parameters are in their 95 %% intervals", inside, all)
+	}
+}
+
+// Creations wait for a webhook while lists share two cores. A law for all of them would be wrong for both.
+func TestKindsThatDoNotShare(t *testing.T) {
+	lists := system{law: Law{Cores: 2}, perS: []float64{120}, demand: []func(*rand.Rand) float64{lognormal(0.013, 0.3)}, limit: 60}
+	creations := system{law: none(), perS: []float64{100}, demand: []func(*rand.Rand) float64{lognormal(0.05, 0.3)}, limit: 60}
+	log := lists.run(30, 1)
+	for _, e := range creations.run(30, 2) {
+		e.Kind = 1
+		log = append(log, e)
+	}
+	if e := New(log); e.Identifiable || e.Reason == "" {
+		t.Errorf("%+v", *e)
+	} else {
+		t.Log(e.Reason)
+	}
+}
