@@ -64,7 +64,7 @@ func (s *search) becauseSearched(c *Candidate, ch *Change) string {
 	var texts []string
 	ofShares := strings.HasSuffix(ch.Path, "nominalConcurrencyShares")
 	if ofShares {
-		text := fmt.Sprintf("%s", format.Counted(s.seatsWith(c, ch.Name), "seat"))
+		text := format.Counted(s.seatsWith(c, ch.Name), "seat")
 		if s.leastShares(c, ch.Name) {
 			text = "the least that gives " + text
 		}
