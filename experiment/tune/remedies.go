@@ -668,6 +668,11 @@ func (p *problem) hands(l *config.PriorityLevel) {
 	}
 	addHand(q.HandSize * 2)
 	addHand(q.HandSize / 2)
+	for h := q.HandSize + handSteps + 1; fits(q.Queues, h); h++ { // a list takes fewer seats with each of them
+		if p.helpsLists(l, h) {
+			addHand(h)
+		}
+	}
 	p.field(l, Queues, result.ChangeHandSize, "handSize", q.HandSize, false, 1, hands, func(s *config.LimitedSpec, v int32) { s.LimitResponse.Queuing.HandSize = v })
 	var queues []int32
 	for v := q.Queues; v <= mostQueues; v *= 2 {
@@ -714,12 +719,20 @@ func (p *problem) elephants(level string) int {
 	return min(most, mostElephants)
 }
 
-// helpsLists says whether wide lists are a cause of harm at a level, and with another hand a request takes fewer seats there at
-// most.
+// helpsLists says whether requests can be wide at a level, and with another hand take fewer seats there at most.
 func (p *problem) helpsLists(l *config.PriorityLevel, hand int32) bool {
-	wide := slices.ContainsFunc(p.causes, func(c *result.Cause) bool { return c.Kind == result.ByWideLists && c.Level == l.Name })
 	nominal := seatsOf(p.seats, l.Name).Nominal
-	return wide && nominal/int(hand) < nominal/int(l.Spec.Queuing().HandSize)
+	return p.isWide(l.Name) && nominal/int(hand) < nominal/int(l.Spec.Queuing().HandSize)
+}
+
+// isWide says whether wide lists are a cause of harm at a level, or lists arrive there of objects whose number is known.
+func (p *problem) isWide(level string) bool {
+	if slices.ContainsFunc(p.causes, func(c *result.Cause) bool { return c.Kind == result.ByWideLists && c.Level == level }) {
+		return true
+	}
+	return (len(p.Spec.Resources) > 0 || p.Spec.Store != nil) && slices.ContainsFunc(p.routes, func(r route) bool {
+		return r.level == level && slices.ContainsFunc(requestsOf(p.workload(r.workload)), func(q *workload.Request) bool { return q.Verb == "list" })
+	})
 }
 
 // newLevels gives a workload a level of its own: one that was harmed, or one that causes harm.

@@ -76,17 +76,20 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	return difference, &least, &most
 }
 
-// nearBound says whether a fraction is 0 in all runs of one side, or 1, and hardly anything else on the other side: as the
-// utilisation of a level that is full on both. What little is left are a few runs, of which no interval is reliable.
+// nearBound says whether a statistic is the same in all runs of one side, as the utilisation of a level that is always full,
+// and hardly anything else on the other side. What little is left are a few runs, of which no interval is reliable.
 func nearBound(constant, other *Estimate) bool {
-	const hardly = 1e-3
-	least, most := constant.ID.Range()
-	if math.IsInf(most, 1) || len(constant.Values) == 0 {
+	const hardly, rounding = 1e-3, 1e-9
+	if len(constant.Values) == 0 {
 		return false
 	}
 	at := constant.Values[0]
-	return (at == least || at == most) && slices.Min(constant.Values) == slices.Max(constant.Values) &&
-		other.Mean != at && math.Abs(other.Mean-at) < hardly
+	scale := math.Abs(at)
+	if _, most := constant.ID.Range(); at == 0 && most == 1 { // a fraction
+		scale = 1
+	}
+	distance := math.Abs(other.Mean - at)
+	return slices.Max(constant.Values)-slices.Min(constant.Values) <= rounding*scale && distance > rounding*scale && distance < hardly*scale
 }
 
 // differenceOfMeans is how much wider intervals of differences of means are than those of Zou and Donner.

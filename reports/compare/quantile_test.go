@@ -176,3 +176,23 @@ func TestCommonRandomNumbersNarrowTheInterval(t *testing.T) {
 		t.Errorf("the widths are %v", widths)
 	}
 }
+
+// A level that is always full on one side and nearly so on the other has no interval of the difference; one that is clearly
+// less in use has one.
+func TestNoIntervalOfHardlyAnyDifference(t *testing.T) {
+	id := metric.MustParseName("utilisation{priorityLevel:sole}.mean")
+	estimate := func(values ...float64) *Estimate {
+		e := EstimateOf(values)
+		e.ID = id
+		low, high, _ := interval(&id, values, 1)
+		e.Low, e.High = &low, &high
+		return &e
+	}
+	full := estimate(1, 1-1e-15, 1, 1, 1)
+	if _, low, _ := change(full, estimate(0.9999, 0.9998, 1, 0.9997, 0.9999), false); low != nil {
+		t.Errorf("the interval begins at %v, want none", *low)
+	}
+	if _, low, high := change(full, estimate(0.95, 0.96, 0.94, 0.95, 0.95), false); low == nil || *low > -0.05 || *high < -0.05 {
+		t.Error("want an interval around −0.05")
+	}
+}
