@@ -281,7 +281,7 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 }
 
 // The remedies are tried. The first one is the cheapest: with its file beside the configuration, the replay rejects no
-// request of the deployer any more, and rejects more of the agent that fills the queues.
+// request of the deployer any more. The agent is moved to a level with room, so that fewer of all requests are rejected.
 func TestDiagnoseTriesRemedies(t *testing.T) {
 	w := writeIncident(t, logFiles{nodes: 100})
 	sources, err := requests.Sources(slices.Concat(w.audit, w.server), nil, logfile.Options{Reference: incidentStart})
@@ -298,14 +298,14 @@ func TestDiagnoseTriesRemedies(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := d.Remedies[0]
-	if first.Holds == nil || !*first.Holds || first.File != tune.ChangeFile || first.NotServed.After != 0 || first.NotServed.Before < 0.2 || len(first.Worse) == 0 {
-		t.Errorf("the first remedy is %+v; want one that holds, with a file, and the agent among those who lose", first)
+	if first.Holds == nil || !*first.Holds || first.File != tune.ChangeFile || first.NotServed.After != 0 || first.NotServed.Before < 0.2 {
+		t.Errorf("the first remedy is %+v; want one that holds, with a file", first)
 	}
 	if f := first.Fitted; f == nil || f.Before.Passes > 2 || f.After.Passes < f.After.Runs-2 {
 		t.Errorf("in the fitted scenario: %+v; want that it helps there, too", f)
 	}
-	if last := d.Remedies[len(d.Remedies)-1]; last.ID != result.LimitClient || last.Tried || last.Holds != nil {
-		t.Errorf("the last remedy is %+v; want that of the clients, which is not tried", last)
+	if !slices.ContainsFunc(d.Remedies, func(r Remedy) bool { return r.ID == result.LimitClient && !r.Tried && r.Holds == nil }) {
+		t.Errorf("the remedies are %+v; want that of the clients among them, which is not tried", d.Remedies)
 	}
 	rejected := func(options loader.Options) (deployer, all int64) {
 		sc, err := experiment.LoadOne(filepath.Join(dir, ScenarioFile), options)
@@ -325,8 +325,8 @@ func TestDiagnoseTriesRemedies(t *testing.T) {
 	}
 	deployer, all := rejected(loader.Options{})
 	then, allThen := rejected(loader.Options{AddConfigFiles: []string{filepath.Join(dir, tune.ChangeFile)}})
-	if deployer < 50 || then != 0 || allThen <= all {
-		t.Errorf("%d requests of the deployer are rejected, and with the change %d; %d and %d of all; want none of the deployer, and more of the agent", deployer, then, all, allThen)
+	if deployer < 50 || then != 0 || allThen >= all {
+		t.Errorf("%d requests of the deployer are rejected, and with the change %d; %d and %d of all; want none of the deployer, and fewer of all", deployer, then, all, allThen)
 	}
 }
 

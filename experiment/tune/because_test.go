@@ -32,7 +32,7 @@ func TestSharesAreExplainedBySeats(t *testing.T) {
 	chosen := all[4]
 	a.explainChanges(chosen)
 	seats := func(c *Candidate) int { return a.search.seatsWith(c, "workload-low") }
-	want := fmt.Sprintf("the least that gives %d seats; %d seats (%s shares) failed rejected{workload:elephants}: rate == 0 in 5 of 5 runs",
+	want := fmt.Sprintf("the least that gives %d seats; %d seats (%s shares) held in 0 of 5 runs, and failed rejected{workload:elephants}: rate == 0",
 		seats(chosen), seats(all[2]), textOf(all[2].Changes[0].To))
 	if got := chosen.Changes[0].Because; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)

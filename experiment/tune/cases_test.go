@@ -15,15 +15,25 @@ func TestNoChangeNeeded(t *testing.T) {
 	}
 }
 
-// With fewer cores than the load, no number of seats suffices, and with a capacity, the scenario shows it.
+// With fewer cores than the load, no number of seats suffices, and with a capacity, the scenario shows it: more servers do, and
+// without them nothing does.
 func TestFewerCoresThanTheLoad(t *testing.T) {
 	p, ok := drawCores(rand.New(rand.NewPCG(1, 2)), nothing)
 	if !ok {
 		t.Fatal("nothing was drawn")
 	}
-	p.kinds = []string{"server"}
 	if a, v := solveRandom(t, p); v.said != noneSuffices || a.Closest == nil {
 		t.Errorf("got %s and the closest %v, want that none suffices", v.said, a.Closest)
+	}
+	p.kinds = []string{"server"}
+	a, v := solveRandom(t, p)
+	if !strings.HasPrefix(v.said, "replicas ") {
+		t.Errorf("got %s, want more servers", v.said)
+	}
+	for _, e := range a.Eliminated {
+		if strings.HasPrefix(e.ID, "max-requests-inflight ") && e.Passes > 0 {
+			t.Errorf("%s held in %d of %d runs, though there are no more cores", e.ID, e.Passes, e.After)
+		}
 	}
 	before, after, _ := strings.Cut(p.text, ", capacity: {")
 	_, after, _ = strings.Cut(after, "}")
