@@ -50,19 +50,27 @@ func LoadOne(arg string, options loader.Options) (*scenario.Scenario, error) {
 	return file.one(arg, options)
 }
 
+// Names in a folder of 'apfsim import'.
+const (
+	ScenarioFile = "scenario.yaml" // replays the log
+	FittedFolder = "fitted"        // has the file of a scenario that is fitted to the log
+)
+
 // InFolder returns the scenario in a folder of 'apfsim import' or 'apfsim diagnose': the fitted one if there is one, because
-// it can be run with other seeds, or else the replay. Anything else is returned as it is.
-func InFolder(arg string) string {
-	if _, inLibrary := scenarios.Find(arg); inLibrary {
-		return arg
+// it can be run with other seeds, or else the replay. What is no folder is returned as it is.
+func InFolder(arg string) (string, error) {
+	info, err := os.Stat(arg)
+	if _, inLibrary := scenarios.Find(arg); err != nil || !info.IsDir() || inLibrary {
+		return arg, nil
 	}
-	for _, name := range []string{filepath.Join("fitted", "scenario.yaml"), "scenario.yaml"} {
+	names := []string{filepath.Join(FittedFolder, ScenarioFile), ScenarioFile}
+	for _, name := range names {
 		path := filepath.Join(arg, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
 		}
 	}
-	return arg
+	return "", fmt.Errorf("%s: has neither %s nor %s; want a folder that 'apfsim import' or 'apfsim diagnose' has written", arg, names[0], names[1])
 }
 
 // found is the place of a scenario: a file of the host, or one of the library.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"apfsim/document"
+	"apfsim/experiment"
 	"apfsim/experiment/incident"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
@@ -108,7 +109,7 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	return fitRequests(cmd, flags.out, filepath.Join(flags.out, incident.FittedFolder), &flags.fit)
+	return fitRequests(cmd, flags.out, filepath.Join(flags.out, experiment.FittedFolder), &flags.fit)
 }
 
 // paths returns the files that an import reads and writes, and others that are written beside them.
@@ -124,7 +125,7 @@ func (f *importFlags) paths(args []string, settings *incident.Settings, also ...
 	p.read(f.metrics, f.fit.base)
 	p.folder("--out: ", f.out, append(settings.Written(), also...)...)
 	if f.fit.fit {
-		p.WriteFolder("--out", filepath.Join(f.out, incident.FittedFolder), fitFiles...)
+		p.WriteFolder("--out", filepath.Join(f.out, experiment.FittedFolder), fitFiles...)
 	}
 	return &p
 }

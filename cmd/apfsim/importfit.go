@@ -87,7 +87,7 @@ func isRecorded(args []string) bool {
 	return err == nil && found
 }
 
-// fitFiles are the files that a fit writes to its folder, and incident.FittedFolder is this folder within that of an
+// fitFiles are the files that a fit writes to its folder, and experiment.FittedFolder is this folder within that of an
 // import.
 var fitFiles = []string{"scenario.yaml", "fit.json"}
 

@@ -209,7 +209,10 @@ func confidenceLevel(text string) (float64, error) {
 }
 
 func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
-	arg = experiment.InFolder(arg)
+	arg, err := experiment.InFolder(arg)
+	if err != nil {
+		return invalid(err)
+	}
 	options, err := flags.options(cmd, arg)
 	if err != nil {
 		return invalid(err)

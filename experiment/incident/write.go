@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/experiment"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
@@ -21,9 +22,8 @@ import (
 // Names of the files of an import.
 const (
 	TraceFile    = "trace.jsonl"
-	ScenarioFile = "scenario.yaml"
+	ScenarioFile = experiment.ScenarioFile
 	ReportFile   = "import.json"
-	FittedFolder = "fitted" // within the folder of an import, of the scenario that is fitted to its requests
 )
 
 // Reasons to leave a request out of the trace.

@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/experiment"
-	"apfsim/experiment/incident"
 	"apfsim/reports/format"
-	"apfsim/scenarios"
 	"apfsim/sim/metric"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
@@ -69,7 +65,7 @@ type LoadOptions struct {
 // Load reads a scenario: a file, a name of the library, or a folder that apfsim import or diagnose has written, whose
 // fitted scenario is preferred to the replay of its log.
 func Load(arg string, o LoadOptions) (*Workload, error) {
-	file, err := scenarioFile(arg)
+	file, err := experiment.InFolder(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -113,23 +109,6 @@ func (w *Workload) withoutNewFlags(s *scenario.Servers, from *rules.Rules) (set 
 		without("sendRetryAfter", "false", "shutdown-send-retry-after")
 	}
 	return set
-}
-
-// scenarioFile returns the file of a scenario, which may be in a folder of an import.
-func scenarioFile(arg string) (string, error) {
-	info, err := os.Stat(arg)
-	if _, inLibrary := scenarios.Find(arg); err != nil || !info.IsDir() || inLibrary {
-		return arg, nil
-	}
-	fitted, replayed := filepath.Join(arg, incident.FittedFolder, incident.ScenarioFile), filepath.Join(arg, incident.ScenarioFile)
-	if _, err := os.Stat(fitted); err == nil {
-		return fitted, nil
-	}
-	if _, err := os.Stat(replayed); err != nil {
-		return "", fmt.Errorf("%s: has neither %s nor %s; want a folder that 'apfsim import' or 'apfsim diagnose' has written", arg,
-			filepath.Join(incident.FittedFolder, incident.ScenarioFile), incident.ScenarioFile)
-	}
-	return replayed, nil
 }
 
 // prepare gives the scenario what an upgrade needs and a scenario need not have.

@@ -50,7 +50,7 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 			difference = EstimateOf(differences(x, y)).Mean // of the runs that are compared
 		}
 	}
-	if !base.HasInterval() || !head.HasInterval() || ofMeans && len(x) < leastRuns || nearBound(base, head) || nearBound(head, base) {
+	if !base.HasInterval() || !head.HasInterval() || ofMeans && len(x) < leastRuns || hardlyDiffers(base, head) || hardlyDiffers(head, base) {
 		return difference, nil, nil
 	}
 	r := 0.0
@@ -76,9 +76,9 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	return difference, &least, &most
 }
 
-// nearBound says whether a statistic is the same in all runs of one side, as the utilisation of a level that is always full,
+// hardlyDiffers says whether a statistic is the same in all runs of one side, as the utilisation of a level that is always full,
 // and hardly anything else on the other side. What little is left are a few runs, of which no interval is reliable.
-func nearBound(constant, other *Estimate) bool {
+func hardlyDiffers(constant, other *Estimate) bool {
 	const hardly, rounding = 1e-3, 1e-9
 	if len(constant.Values) == 0 {
 		return false

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"math"
 	"slices"
 
 	"apfsim/experiment"
@@ -117,17 +116,9 @@ func (s *search) notServed(run *experiment.Trial) float64 {
 }
 
 // shareOf returns the mean of some values with its interval.
-func shareOf(all []float64) (s Share) {
-	n := float64(len(all))
-	for _, x := range all {
-		s.Mean += x / n
-	}
-	sum := 0.0
-	for _, x := range all {
-		sum += (x - s.Mean) * (x - s.Mean)
-	}
-	s.Half = compare.StudentT(n-1) * math.Sqrt(sum/(n-1)/n)
-	return s
+func shareOf(all []float64) Share {
+	e := compare.EstimateOf(all)
+	return Share{Mean: e.Mean, Half: *e.High - e.Mean}
 }
 
 // Elsewhere runs the selected change in another scenario of the same users, such as one that is fitted to a log that is
