@@ -205,5 +205,19 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 			fields[name] = x
 		}
 	}
+	if c := f.report.Capacity; c.CoresLow != nil {
+		bounds := func(low, high *float64) map[string]any {
+			b := map[string]any{"low": 0.0}
+			if low != nil {
+				b["low"] = *low
+			}
+			if high != nil {
+				b["high"] = *high
+			}
+			return b
+		}
+		fields["interval"] = map[string]any{"cores": bounds(c.CoresLow, c.CoresHigh), "contention": bounds(c.ContentionLow, c.ContentionHigh),
+			"coherency": bounds(c.CoherencyLow, c.CoherencyHigh)}
+	}
 	shape.SetField(servers, "capacity", shape.ValueNode(fields))
 }

@@ -54,6 +54,9 @@ func TestCapacityOfTheServer(t *testing.T) {
 		t.Fatalf("capacity %+v of the scenario, %+v", capacity, f.Report.Notes)
 	}
 	near(t, "cores", capacity.Cores, 1.5, 0.05)
+	if b := capacity.Interval.Cores; b.Low != *c.CoresLow || *b.High != *c.CoresHigh {
+		t.Errorf("the interval of the scenario is %+v, and that of the report %v to %v", b, *c.CoresLow, *c.CoresHigh)
+	}
 	near(t, "demands of busy moments", *c.Busier, 1, 0.05)
 	near(t, "their dispersion", *c.DispersionBusy, *c.DispersionIdle, 0.2)
 	sc := load(t, string(f.Scenario))

@@ -31,7 +31,8 @@ type Remedy struct {
 	NotServed *NotServed `json:"notServed"`
 	Worse     []string   `json:"worse"`          // who loses; of the cheapest remedy that holds
 	File      string     `json:"file,omitempty"` // has the change, if it is the cheapest
-	Fitted    *Fitted    `json:"fitted,omitempty"`
+	// Fitted is what the cheapest remedy does in a scenario that is fitted to the log.
+	Fitted *tune.Elsewhere `json:"fitted,omitempty"`
 }
 
 // NotServed is a part of requests before and after a change.
@@ -39,13 +40,6 @@ type NotServed struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	Half   float64 `json:"half"` // of the 95 % interval of After
-}
-
-// Fitted is in how many runs of a scenario that is fitted to the log the requests of those who were hurt by others are all
-// served: without the change, and with it.
-type Fitted struct {
-	Before tune.Holds `json:"before"`
-	After  tune.Holds `json:"after"`
 }
 
 // What the search for remedies may cost. One log is replayed once for each candidate that fails, and ten times for each
@@ -100,9 +94,9 @@ func (d *Diagnosis) tryRemedies(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	before, after, err := answer.Elsewhere(fitted)
-	if err == nil && after.Runs > 0 {
-		d.Remedies[0].Fitted = &Fitted{before, after}
+	e, err := answer.Elsewhere(fitted)
+	if err == nil && e.After.Runs > 0 {
+		d.Remedies[0].Fitted = &e
 	}
 	return err
 }
@@ -183,7 +177,7 @@ func fittedTo(ctx context.Context, dir string) (*scenario.Scenario, error) {
 	defer os.RemoveAll(temporary)
 	file := filepath.Join(dir, TraceFile)
 	fitted, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) },
-		fit.Options{File: file, Name: fit.ScenarioName(filepath.Base(dir)), Base: base, BaseFile: filepath.Join(dir, ScenarioFile), Dir: temporary})
+		fit.Options{File: file, Name: fit.ScenarioName(filepath.Base(dir)), Base: base, BaseFile: filepath.Join(dir, ScenarioFile), Dir: temporary, Capacity: true})
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +198,14 @@ func (d *Diagnosis) remedyTable() *report.Table {
 		if r.NotServed != nil {
 			before, after = format.Percent(r.NotServed.Before), format.Percent(r.NotServed.After)
 		}
-		if r.Fitted != nil {
-			fitted = fmt.Sprintf("%d of %d runs, before %d of %d", r.Fitted.After.Passes, r.Fitted.After.Runs, r.Fitted.Before.Passes, r.Fitted.Before.Runs)
+		if f := r.Fitted; f != nil {
+			fitted = fmt.Sprintf("%d of %d runs, before %d of %d", f.After.Passes, f.After.Runs, f.Before.Passes, f.Before.Runs)
+			if h := f.LeastCapacity; h != nil {
+				fitted += fmt.Sprintf("; with the least capacity of its interval %d of %d", h.Passes, h.Runs)
+			}
+			if h := f.GreatestCapacity; h != nil {
+				fitted += fmt.Sprintf("; with the greatest %d of %d", h.Passes, h.Runs)
+			}
 		}
 		t.AddTexts(r.Sentence, holds, before, after, fitted)
 	}

@@ -25,6 +25,14 @@ var variations = []struct {
 	{"executions × 0.8", func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 0.8) }},
 	{"executions × 1.25", func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 1.25) }},
 	{"load × 1.1", func(sc *scenario.Scenario) *scenario.Scenario { return loaded(sc, 1.1) }},
+	{"the least capacity of its interval", func(sc *scenario.Scenario) *scenario.Scenario {
+		least, _ := ends(sc)
+		return withCapacity(sc, least)
+	}},
+	{"the greatest capacity of its interval", func(sc *scenario.Scenario) *scenario.Scenario {
+		_, greatest := ends(sc)
+		return withCapacity(sc, greatest)
+	}},
 }
 
 // mostRepeats ends a test of a variation that neither holds nor fails clearly.

@@ -91,3 +91,24 @@ func TestBudgetEndsConfirmation(t *testing.T) {
 		t.Errorf("got the sentence %q, want that the budget ended the search", got.Sentence)
 	}
 }
+
+// The answer is repeated with both ends of the interval of the capacity. The jobs
+// of a burst need 3 s of a core: eight cores execute them in 0.4 s, and two in 1.5 s, so that the last ones wait too long.
+func TestAnswerIsRepeatedWithTheEndsOfTheCapacity(t *testing.T) {
+	b := builder{servers: "maxRequestsInflight: 8, maxMutatingRequestsInflight: 2, capacity: {cores: 8, interval: {cores: {low: 2}}}", duration: "1m", warmup: "0s"}
+	b.level("jobs", 10, "queues: 64, handSize: 1, queueLengthLimit: 10", noBorrowing)
+	b.add("jobs", "jobs", "app", 1, "constant: 100ms", "burst: {at: 1s, requests: 30, every: 10s}")
+	b.goal("rejected{workload:jobs}", "rate == 0")
+	b.goal("wait{workload:jobs}", "max < 1s")
+	a, _ := solveRandom(t, randomProblem{text: b.text(), kinds: Usual})
+	got := map[string]bool{}
+	for _, b := range a.Breaks {
+		got[b.What] = b.Holds
+	}
+	if least, ok := got["the least capacity of its interval"]; !ok || least {
+		t.Errorf("with the least capacity: %v, %v; want that it does not hold", least, ok)
+	}
+	if greatest, ok := got["the greatest capacity of its interval"]; !ok || !greatest {
+		t.Errorf("with the greatest capacity: %v, %v; want that it holds", greatest, ok)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/registry"
@@ -96,5 +97,28 @@ func loaded(sc *scenario.Scenario, factor float64) *scenario.Scenario {
 	if !more {
 		return nil
 	}
+	return &own
+}
+
+// ends returns the least and the greatest capacity that servers have according to what is known of it, or nil.
+func ends(sc *scenario.Scenario) (least, greatest *machine.Capacity) {
+	c := sc.Spec.Servers.Capacity
+	if c == nil {
+		return nil, nil
+	}
+	least, greatest = c.Ends()
+	if greatest != nil && greatest.Cores == 0 && c.WatchEvent > 0 { // without a bound, events cost nothing
+		return least, nil
+	}
+	return least, greatest
+}
+
+// withCapacity returns the scenario with a capacity of its servers, or nil without one.
+func withCapacity(sc *scenario.Scenario, c *machine.Capacity) *scenario.Scenario {
+	if c == nil {
+		return nil
+	}
+	own := *sc
+	own.Spec.Servers.Capacity = c
 	return &own
 }

@@ -121,41 +121,69 @@ func shareOf(all []float64) Share {
 	return Share{Mean: e.Mean, Half: *e.High - e.Mean}
 }
 
+// Elsewhere is in how many runs of another scenario of the same users no request of the users that the goals are about is
+// rejected: without the selected change, and with it.
+type Elsewhere struct {
+	Before Holds `json:"before"`
+	After  Holds `json:"after"`
+	// With the change, and the ends of the interval of the capacity; nil if the scenario has none.
+	LeastCapacity    *Holds `json:"leastCapacity,omitempty"`
+	GreatestCapacity *Holds `json:"greatestCapacity,omitempty"`
+}
+
 // Elsewhere runs the selected change in another scenario of the same users, such as one that is fitted to a log that is
-// replayed, and says in how many runs no request of the users is rejected that the goals are about: without the change,
-// and with it.
-func (a *Answer) Elsewhere(sc *scenario.Scenario) (before, after Holds, err error) {
+// replayed. Without runs, the goals are about none of its users.
+func (a *Answer) Elsewhere(sc *scenario.Scenario) (e Elsewhere, err error) {
 	s := a.search
 	own := *sc
 	if phase := &own.Spec.Servers.AdjustmentPhase; phase.After == 0 {
 		phase.Random = true
 	}
 	if own.Spec.Thresholds, err = s.goalsOfUsers(sc); err != nil || len(own.Spec.Thresholds) == 0 {
-		return before, after, err
+		return e, err
 	}
-	for _, side := range []struct {
+	if e.Before, err = s.holds(&own, measuredRuns); err != nil {
+		return e, err
+	}
+	changed, confirmation := a.Selected.scenarioOf(&own), ConfirmationRuns(s.Probability, s.alpha, 0)
+	if e.After, err = s.holds(changed, confirmation); err != nil {
+		return e, err
+	}
+	least, greatest := ends(changed)
+	for _, end := range []struct {
 		sc *scenario.Scenario
-		to *Holds
-		n  int
-	}{{&own, &before, measuredRuns}, {a.Selected.scenarioOf(&own), &after, ConfirmationRuns(s.Probability, s.alpha, 0)}} {
-		p := experiment.Plan{N: side.n, Early: true, Run: func(i int) *scenario.Scenario {
-			run := *side.sc
-			run.Spec.Seed += uint64(i)
-			return &run
-		}}
-		runs := experiment.BeginTrials(s.ctx, p)
-		defer runs.Stop()
-		for range side.n {
-			run, err := runs.Next()
-			if err != nil {
-				return before, after, err
-			}
-			if side.to.Runs++; run.Passed() {
-				side.to.Passes++
-			}
+		to **Holds
+	}{{withCapacity(changed, least), &e.LeastCapacity}, {withCapacity(changed, greatest), &e.GreatestCapacity}} {
+		if end.sc == nil {
+			continue
+		}
+		h, err := s.holds(end.sc, confirmation)
+		if err != nil {
+			return e, err
+		}
+		*end.to = &h
+	}
+	return e, nil
+}
+
+// holds runs a scenario n times with the seeds that follow its own, and returns in how many runs its goals hold.
+func (s *search) holds(sc *scenario.Scenario, n int) (h Holds, err error) {
+	runs := experiment.BeginTrials(s.ctx, experiment.Plan{N: n, Early: true, Run: func(i int) *scenario.Scenario {
+		run := *sc
+		run.Spec.Seed += uint64(i)
+		return &run
+	}})
+	defer runs.Stop()
+	for range n {
+		run, err := runs.Next()
+		if err != nil {
+			return h, err
+		}
+		if h.Runs++; run.Passed() {
+			h.Passes++
 		}
 	}
-	return before, after, nil
+	return h, nil
 }
 
 // goalsOfUsers returns the goals for the workloads of another scenario whose users the goals are about.

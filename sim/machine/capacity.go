@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"math"
+
 	"apfsim/document"
 	"apfsim/sim/quantity"
 )
@@ -20,7 +22,64 @@ type Capacity struct {
 
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which the capacity was measured; a run that executes more on average has a warning. Without it there is none."`
+	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. A run does not depend on it; apfsim tune repeats its answer with both ends."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
+}
+
+// Interval is what a measured capacity is known to. A parameter without bounds is taken to be exact.
+type Interval struct {
+	Cores      *Bounds `json:"cores,omitempty"`
+	Contention *Bounds `json:"contention,omitempty"`
+	Coherency  *Bounds `json:"coherency,omitempty"`
+}
+
+// Bounds are those of a 95 % interval.
+type Bounds struct {
+	Low  float64  `json:"low,omitempty" jsonschema:"minimum=0" document:"maximum=1e6"`
+	High *float64 `json:"high,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Without it there is no upper bound."`
+}
+
+// Ends returns the least and the greatest capacity of the interval, or nil if there is no interval. Their speeds enclose
+// those of all capacities of the interval, with however many requests. Without an upper bound of the contention or of the
+// coherency, the least capacity has the value of c.
+func (c *Capacity) Ends() (least, greatest *Capacity) {
+	if c.Interval == nil {
+		return nil, nil
+	}
+	low, high := *c, *c
+	low.Interval, high.Interval = nil, nil
+	if b := c.Interval.Cores; b != nil {
+		low.Cores, high.Cores = b.Low, 0 // no bound
+		if b.High != nil {
+			high.Cores = *b.High
+		}
+	}
+	for _, p := range []struct {
+		bounds    *Bounds
+		low, high *float64
+	}{{c.Interval.Contention, &low.Contention, &high.Contention}, {c.Interval.Coherency, &low.Coherency, &high.Coherency}} {
+		if p.bounds == nil {
+			continue
+		}
+		*p.high = p.bounds.Low
+		if p.bounds.High != nil {
+			*p.low = *p.bounds.High
+		}
+	}
+	return &low, &high
+}
+
+// check checks that the interval of a parameter contains its value.
+func (b *Bounds) check(to *document.Checker, at string, value float64) {
+	switch {
+	case b == nil:
+	case b.High != nil && *b.High < b.Low:
+		to.Fail(at+".high", "%v: want at least low, %v", *b.High, b.Low)
+	case math.IsInf(value, 1) && b.High != nil:
+		to.Fail(at, "does not contain the value, no bound")
+	case value < b.Low || b.High != nil && value > *b.High:
+		to.Fail(at, "does not contain the value, %v", value)
+	}
 }
 
 // Speed is a factor of the speed from a time on.
@@ -36,6 +95,18 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 	}
 	if c.WatchEvent > 0 && c.Cores == 0 {
 		to.Fail(path+".watchEvent", "needs cores, which the events take away from requests")
+	}
+	if i := c.Interval; i != nil {
+		cores := c.Cores
+		if cores == 0 {
+			cores = math.Inf(1) // no bound
+		}
+		i.Cores.check(to, path+".interval.cores", cores)
+		i.Contention.check(to, path+".interval.contention", c.Contention)
+		i.Coherency.check(to, path+".interval.coherency", c.Coherency)
+		if i.Cores != nil && i.Cores.Low == 0 {
+			to.Fail(path+".interval.cores.low", "0: want more than 0")
+		}
 	}
 	last := quantity.Duration(-1)
 	for i, s := range c.Speed {

@@ -67,6 +67,9 @@ func (s *Store) Check(to *document.Checker, path string) {
 		if c.Measured != 0 {
 			to.Fail(at+".measured", "cannot be set here: it is that of a server, spec.servers.capacity.measured")
 		}
+		if c.Interval != nil {
+			to.Fail(at+".interval", "cannot be set here: it is that of a server, spec.servers.capacity.interval")
+		}
 		c.Check(to, at)
 	}
 	for i, name := range s.WatchCache.Without {

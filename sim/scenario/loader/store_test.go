@@ -108,7 +108,7 @@ func TestMistakesInTheStore(t *testing.T) {
   store:
     reed: 1ms
     write: -4ms
-    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4}
+    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
     eventTTL: 0s
@@ -120,6 +120,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:10:43: spec.store.writeCapacity.watchEvent: cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent",
 		"s.yaml:10:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
 		"s.yaml:10:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
+		"s.yaml:10:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
 		"s.yaml:11:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:12:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:12:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
@@ -194,4 +195,19 @@ func TestStoreIsSetFromTheCommandLine(t *testing.T) {
 		`--set spec.store.cost.request=1ms: spec.store.cost: unknown field (did you mean "costs"?)`,
 		`--set spec.store.watchCache=maybe: spec.store.watchCache: "maybe": want true, false or a list of the resources without one`,
 		"--set spec.workload[mice].behaviour.leaderElection.candidates=0: spec.workload[0].behaviour.leaderElection.candidates: 0: want 1 to 1000")
+}
+
+// An interval that the capacity is not in is a mistake, and so is one that ends before it begins.
+func TestMistakesInTheIntervalOfACapacity(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec(`servers:
+    capacity:
+      contention: 0.1
+      interval:
+        cores: {low: 0, high: 4}
+        contention: {low: 0.2, high: 0.15}
+        coherency: {low: 0.01, top: 1}`)), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:10:16: spec.servers.capacity.interval.cores: does not contain the value, no bound",
+		"s.yaml:11:38: spec.servers.capacity.interval.contention.high: 0.15: want at least low, 0.2",
+		"s.yaml:12:32: spec.servers.capacity.interval.coherency.top: unknown field; want one of low, high")
 }
