@@ -132,6 +132,9 @@ func (d *Document) Resolve(path string) (string, error) {
 	for _, s := range steps {
 		if s = n.find(s); s.isIndex {
 			done = Index(done, s.index)
+		} else if n.all(s) {
+			done += "[*]"
+			s = step{isIndex: true} // all are alike
 		} else if n != nil && n.Kind == List && s.bracketed {
 			return "", n.noItem(done, s.name)
 		} else {
@@ -140,6 +143,40 @@ func (d *Document) Resolve(path string) (string, error) {
 		n = n.step(s)
 	}
 	return done, nil
+}
+
+// all returns whether s stands for all items of the list n: it is [*], and no item has this name.
+func (n *Node) all(s step) bool {
+	return n != nil && n.Kind == List && s.bracketed && s.name == "*"
+}
+
+// Expand returns the paths that a path stands for: with [*] for a list, one for each of its items.
+func (d *Document) Expand(path string) ([]string, error) {
+	steps, err := splitPath(path)
+	if err != nil {
+		return nil, err
+	}
+	paths, nodes := []string{""}, []*Node{d.Root}
+	for _, s := range steps {
+		var longer []string
+		var next []*Node
+		for i, n := range nodes {
+			switch s := n.find(s); {
+			case s.isIndex:
+				longer, next = append(longer, Index(paths[i], s.index)), append(next, n.step(s))
+			case n.all(s):
+				for k, item := range n.Items {
+					longer, next = append(longer, Index(paths[i], k)), append(next, item)
+				}
+			case n != nil && n.Kind == List && s.bracketed:
+				return nil, n.noItem(paths[i], s.name)
+			default:
+				longer, next = append(longer, Join(paths[i], s.name)), append(next, n.step(s))
+			}
+		}
+		paths, nodes = longer, next
+	}
+	return paths, nil
 }
 
 // noItem returns the error for a list at path that has no item with this name.

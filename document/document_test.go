@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,22 @@ func TestItemsByName(t *testing.T) {
 		if d.Position(path) != d.Position(want) {
 			t.Errorf("%s is at %v, want %v", path, d.Position(path), d.Position(want))
 		}
+	}
+	if got, err := d.Resolve("named[*].x"); got != "named[*].x" || err != nil {
+		t.Errorf("named[*].x is %s, %v", got, err)
+	}
+	for path, want := range map[string][]string{
+		"named[*].x":    {"named[0].x", "named[1].x", "named[2].x"},
+		"named[mice].x": {"named[1].x"},
+		"none[*].x":     {"none.*.x"},
+	} {
+		got, err := d.Expand(path)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is expanded to %q, %v, want %q", path, got, err, want)
+		}
+	}
+	if _, err := d.Expand("named[rats].x"); err == nil || !strings.Contains(err.Error(), `no item named "rats"`) {
+		t.Errorf("named[rats].x is expanded: %v", err)
 	}
 	if err := d.Set("named[mice].x", number("9", 9, 9)); err != nil || d.Root.Get("named").Items[1].Get("x").Line != 9 {
 		t.Errorf("named[mice].x is not set: %v", err)

@@ -149,7 +149,7 @@ func (r *Run) Servers() []*server.Server { return r.servers }
 // Handlers returns what executes requests by what they ask for, nil without a store.
 func (r *Run) Handlers() *server.Handlers { return r.shared.Handlers() }
 
-// OnNote makes f be called with what happens to clients that behave. It panics once the run executes.
+// OnNote makes f be called with what happens to clients that behave or limit their rate. It panics once the run executes.
 func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
 	r.mustNotExecute()
 	r.clients.OnNote(f)

@@ -130,9 +130,14 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	}
 	c.Cores, c.Contention, c.Coherency = number(e.Law.Cores), shape.Number(e.Law.Contention), shape.Number(e.Law.Coherency)
 	c.Identifiable, c.Reason, c.Most, c.Busy, c.Executions = e.Identifiable, e.Reason, e.Most, e.Busy, e.Executions
-	c.CoresLow, c.CoresHigh = number(e.Cores.Low), number(e.Cores.High)
-	c.ContentionLow, c.ContentionHigh = number(e.Contention.Low), number(e.Contention.High)
-	c.CoherencyLow, c.CoherencyHigh = number(e.Coherency.Low), number(e.Coherency.High)
+	// The estimate is that of the simplest law that is not rejected, and the bounds are those of all laws, so that they need
+	// not contain it.
+	bounds := func(value float64, of sharing.Interval) (low, high *float64) {
+		return number(min(of.Low, value)), number(max(of.High, value))
+	}
+	c.CoresLow, c.CoresHigh = bounds(e.Law.Cores, e.Cores)
+	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
+	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
 	c.Inflation = shape.Number(e.Inflation)
 	if e.Busier > 0 {
 		c.Busier, c.DispersionIdle, c.DispersionBusy = number(e.Busier), number(e.SpreadIdle), number(e.SpreadBusy)

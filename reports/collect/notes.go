@@ -100,11 +100,11 @@ func (c *Collector) Note(nowNs int64, workload int, n *workload.Note) {
 	c.notes[workload].add(nowNs, n)
 }
 
-// addNotes adds what has happened to clients, where the scenario has some that behave.
+// addNotes adds what has happened to clients, where the scenario has some that behave or limit their rate.
 func (c *Collector) addNotes(s *result.Summary) {
 	behaves := false
 	for i := range s.Workloads {
-		if c.scenario.Spec.Workload[i].Behaviour != nil {
+		if w := &c.scenario.Spec.Workload[i]; w.Behaviour != nil || w.RateLimit != nil {
 			s.Workloads[i].Clients, behaves = c.notes[i].result(), true
 		}
 	}

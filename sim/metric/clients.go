@@ -28,6 +28,8 @@ const (
 	EventDropped          // an event was not recorded
 	Reconciled            // a controller has reconciled an item, Ns after it was added to its queue
 	ReconcileFailed       // a reconciliation has failed, and is repeated later
+	Answered              // a request of a client that limits its rate was answered, after N attempts, and Ns after the client wanted to send it
+	GaveUp                // such a request has failed after its last attempt
 	Overwritten           // a write has replaced what another one had written since it was read
 
 	events // how many there are
@@ -40,7 +42,7 @@ const (
 	AfterFailure  = "failure"   // its list or watch has failed otherwise
 )
 
-// clientMetrics are those of clients that behave, of scenarios with a store.
+// clientMetrics are those of clients that behave, of scenarios with a store, and of those that limit their rate.
 var clientMetrics = []Metric{
 	{
 		Name: "relists", Help: "Times at which an informer began to get all its objects again, because its version was too old, too new for the server, or its list or watch had failed otherwise.",
@@ -74,6 +76,8 @@ var clientMetrics = []Metric{
 	timed(PodSeen, 2, "podSeen", "The time from a write of a pod until its kubelet saw it.", "time until kubelets saw pods", "changes of pods that kubelets saw", Neither),
 	counted(EventDropped, 8, "droppedEvents", "Events that a recorder did not record.", "events that were not recorded", Events, Lower),
 	timed(Reconciled, 5, "reconcileTime", "The time from when an item was added to a controller's queue until it was reconciled, with all its tries.", "time until items were reconciled", "items that were reconciled", Higher),
+	timed(Answered, 8, "clientLatency", "The time from when a client with rateLimit wanted to send a request, other than a watch, until it was answered, with the waits for its rate limiter, all attempts, and the pauses between them.", "time until requests were answered", "requests that were answered", Higher),
+	counted(GaveUp, 11, "gaveUp", "Requests of clients with rateLimit, other than watches, that failed after their last attempt.", "requests that failed", Requests, Lower),
 	counted(ReconcileFailed, 7, "reconcileFailures", "Reconciliations that failed, and were repeated later.", "reconciliations that failed", Times, Lower),
 }
 

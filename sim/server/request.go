@@ -58,6 +58,7 @@ type Sent struct {
 	ExecutionNs int64      // how long the handler takes; for a watch, its initialisation
 	WatchNs     int64      // how long a watch lasts after its initialisation
 	ID          int64      // a trace's own, else the Number of the first attempt
+	WantedNs    int64      // when a client of a loop wanted to send the first attempt, before its rate limiter
 	Attempt     int32      // from 1
 	TemplateID  TemplateID // of Template, so that a server need not look at the template itself
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
 )
@@ -26,7 +27,7 @@ type behaving struct {
 // Start implements source.
 func (c *behaving) Start(int64) {
 	c.open()
-	if l := c.group.Behaviour.rateLimit(); c.limiter == nil && l != nil {
+	if l := c.group.Behaviour.rateLimit(); c.RateLimit == nil && l != nil {
 		c.limiter = newBucket(l.QPS, l.Burst)
 	}
 	c.user, c.groups = c.As.For(int(c.index))
@@ -130,13 +131,28 @@ func (c *behaving) Index() int { return int(c.index) }
 func (c *behaving) EndNs() int64 { return c.endNs }
 
 // Note implements Client.
-func (c *behaving) Note(nowNs int64, n Note) {
-	for _, noted := range c.all.noted {
-		noted(nowNs, c.group.index, int(c.index), n)
+func (c *behaving) Note(nowNs int64, n Note) { c.note(nowNs, n) }
+
+// note tells those who want to know it what has happened to the client.
+func (cl *sender) note(nowNs int64, n Note) {
+	for _, noted := range cl.all.noted {
+		noted(nowNs, cl.group.index, int(cl.index), n)
 	}
 }
 
-// OnNote makes f be called with what happens to clients that behave from now on, and to which client of which
+// over notes the end of a request, after its last attempt. A watch is answered long before its end.
+func (cl *sender) over(nowNs int64, r *server.Request, response server.Response) {
+	if !cl.timed || isWatch(r) {
+		return
+	}
+	event := metric.GaveUp
+	if ended(r, response) {
+		event = metric.Answered
+	}
+	cl.note(nowNs, Note{Event: event, N: int64(r.Attempt), Ns: nowNs - r.WantedNs})
+}
+
+// OnNote makes f be called with what happens to clients that behave, or that limit their rate, from now on, and to which client of which
 // workload. The run calls it only before it executes, because f would not know what has happened earlier.
 func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n Note)) {
 	c.noted = append(c.noted, f)

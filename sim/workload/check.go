@@ -107,6 +107,7 @@ func (c *checker) workload(path string, w *Workload) {
 	}
 	c.load(path+".load", w)
 	c.retry(path+".retry", &w.Retry)
+	c.rateLimit(path+".rateLimit", w.RateLimit)
 }
 
 // workloadName checks the name of a workload, or of a part of one.

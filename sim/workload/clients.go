@@ -196,6 +196,7 @@ type group struct {
 	weights []float64 // of the requests, cumulative
 
 	awaitsResponses bool       // the clients do something upon success
+	timed           bool       // it is noted how long their requests take, with the rate limiter and all attempts
 	watches         bool       // some of the requests are watches
 	needsOptional   bool       // the clients have something in optional
 	templates       []template // by client and request, each made when first sent
@@ -214,7 +215,8 @@ func newGroup(index int, all *Clients) *group {
 		index:    index,
 	}
 	w.watches = slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Watch != nil })
-	w.awaitsResponses = w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
+	w.timed = w.RateLimit != nil && !w.Callback && w.Workload.Behaviour == nil
+	w.awaitsResponses = w.timed || w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
 	w.needsOptional = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))

@@ -73,10 +73,13 @@ func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
 
 // Responded implements source.
 func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
+	if !ended(r, response) && c.retry(nowNs, r, response) {
+		return
+	}
+	c.over(nowNs, r, response)
 	switch {
 	case ended(r, response):
 		c.thinkFrom(nowNs, 0)
-	case c.retry(nowNs, r, response):
 	case c.all.network != nil && isWatch(r):
 		c.thinkFrom(nowNs, c.opensAgainNs(nowNs))
 	default:

@@ -21,6 +21,9 @@ import (
 
 // send passes a request through the client's rate limiter.
 func (cl *sender) send(nowNs int64, r *server.Request) {
+	if r.Attempt == 1 {
+		r.WantedNs = nowNs
+	}
 	if atNs := cl.pass(nowNs); atNs > nowNs {
 		cl.all.shared.Events.Schedule(atNs, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 		return
@@ -131,7 +134,7 @@ func (cl *sender) backOff(r *server.Request) (waitNs int64) {
 func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
 	again := cl.all.shared.NewRequest()
 	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
-	again.ExecutionNs, again.WatchNs = r.ExecutionNs, r.WatchNs
+	again.ExecutionNs, again.WatchNs, again.WantedNs = r.ExecutionNs, r.WatchNs, r.WantedNs
 	if r.Details != nil {
 		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
 		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs

@@ -37,7 +37,9 @@ func (o *openLoop) Wake(nowNs int64) {
 	}
 }
 
-// Responded implements source: it is not called upon success.
+// Responded implements source: it is called upon success only if the clients are timed.
 func (o *openLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
-	o.retry(nowNs, r, response)
+	if ended(r, response) || !o.retry(nowNs, r, response) {
+		o.over(nowNs, r, response)
+	}
 }

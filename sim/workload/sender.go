@@ -51,7 +51,7 @@ func (cl *sender) open() {
 			}
 		}
 	}
-	if cl.RateLimit != nil {
+	if cl.RateLimit.limits() {
 		cl.limiter = newBucket(cl.RateLimit.QPS, cl.RateLimit.Burst)
 	}
 }

@@ -159,13 +159,19 @@ func (a *assignment) parse() (value *document.Node, problem string) {
 	return docs[0].Root, ""
 }
 
-// apply puts the value into a document at path.
+// apply puts the value into a document at path, or at all paths that it stands for.
 func (a *assignment) apply(doc *document.Document, path string) error {
-	value, _ := a.parse()
 	old := map[*document.Node]bool{}
 	visit(doc.Root, func(n *document.Node) { old[n] = true })
-	if err := doc.Set(path, value); err != nil {
+	paths, err := doc.Expand(path)
+	if err != nil {
 		return err
+	}
+	for _, path := range paths {
+		value, _ := a.parse()
+		if err := doc.Set(path, value); err != nil {
+			return err
+		}
 	}
 	// What has been added on the way to the value, the names of fields included, is also from
 	// this assignment.
