@@ -47,7 +47,8 @@ With --fit, DIR/fitted/scenario.yaml has a workload for each kind of user, verb 
 arrival process and a distribution of execution times, so that their number can be changed. Retries
 are recognised. The scenario is run several times, and its statistics are compared with the recorded
 ones; DIR/fitted/fit.json has the result. FILE can then also be a request log of 'apfsim run
---requests', a trace, or a folder with one of them; the two files are then written to DIR.`,
+--requests', a trace, or a folder with one of them; the two files are then written to DIR. The capacity
+of the server is fitted as well; with --capacity-from, to the log of FILE and to others of the same server.`,
 		Example: `  apfsim import audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
   apfsim import audit.log -o incident --from 2026-10-02T09:30:01Z --to 20s
   apfsim run kubelet-list-loop --requests -o results

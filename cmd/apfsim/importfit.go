@@ -32,6 +32,7 @@ type fitFlags struct {
 	replications int
 	workloads    int
 	capacity     bool
+	capacityFrom []string
 	quiet        bool
 }
 
@@ -43,6 +44,7 @@ func addFit(cmd *cobra.Command, flags *fitFlags) {
 	f.IntVar(&flags.replications, "replications", check.DefaultRuns, "with --fit, number `N` of runs of the fitted scenario that are compared with the requests; 0: none")
 	f.IntVar(&flags.workloads, "max-workloads", 200, "with --fit, `N` workloads at most have users of their own, those with the most requests")
 	f.BoolVar(&flags.capacity, "capacity", true, "with --fit, also fit the capacity of the server, if the log shows how requests slow each other down")
+	f.StringArrayVar(&flags.capacityFrom, "capacity-from", nil, "with --fit, `FILE` or folder of recorded requests of the same server at another time, from which its capacity is fitted as well; may be repeated")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "with --fit, do not show progress")
 }
 
@@ -50,7 +52,7 @@ func addFit(cmd *cobra.Command, flags *fitFlags) {
 // requests are recorded already, the flags of an import.
 func (flags *fitFlags) check(cmd *cobra.Command, recorded bool) error {
 	var wrong []error
-	for _, name := range []string{"scenario", "replications", "max-workloads", "capacity", "quiet"} {
+	for _, name := range []string{"scenario", "replications", "max-workloads", "capacity", "capacity-from", "quiet"} {
 		if !flags.fit && cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: needs --fit", name))
 		}
@@ -62,6 +64,9 @@ func (flags *fitFlags) check(cmd *cobra.Command, recorded bool) error {
 	}
 	if flags.replications < 0 || flags.replications == 1 {
 		wrong = append(wrong, fmt.Errorf("--replications: %d is out of range; want 0, or 2 or more", flags.replications))
+	}
+	if !flags.capacity && len(flags.capacityFrom) > 0 {
+		wrong = append(wrong, errors.New("--capacity-from: contradicts --capacity=false"))
 	}
 	if flags.workloads < 1 {
 		wrong = append(wrong, fmt.Errorf("--max-workloads: %d is out of range; want 1 or more", flags.workloads))
@@ -116,11 +121,19 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 		return invalid(fmt.Errorf("-o: requests may be written to %s, from which they are read; use another folder", traces))
 	}
 	path := filepath.Join(out, fitFiles[0])
-	var p paths
-	p.read(options.File, options.BaseFile)
-	p.folder("--out: ", out, fitFiles...)
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	var p paths
+	p.read(options.File, options.BaseFile)
+	for _, from := range flags.capacityFrom {
+		file, err := recordedIn(from)
+		if err != nil {
+			return invalid(fmt.Errorf("--capacity-from: %w", err))
+		}
+		p.read(file)
+		options.CapacityFrom = append(options.CapacityFrom, fit.Log{File: file, Open: func() (io.ReadCloser, error) { return openUntil(ctx, file) }})
+	}
+	p.folder("--out: ", out, fitFiles...)
 	var made atomicfile.Set
 	defer made.Discard()
 	if err := p.prepare(cmd, &made); err != nil {

@@ -18,6 +18,7 @@ import (
 type Base struct {
 	Document             *yaml.Node // the mapping of the scenario
 	DurationNs, WarmupNs int64
+	Servers              int
 	Release              *rules.Rules
 }
 
@@ -55,6 +56,12 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 				return nil, fail(n.Line, "spec."+f.name, document.Abridge(n.Value)+" is not a duration; use a number with a unit, such as 60s")
 			}
 			*f.ns = int64(d)
+		}
+	}
+	b.Servers = 1
+	if n := shape.NodeField(shape.NodeField(spec, "servers"), "replicas"); n != nil {
+		if err := n.Decode(&b.Servers); err != nil {
+			return nil, fail(n.Line, "spec.servers.replicas", document.Abridge(n.Value)+" is not a whole number")
 		}
 	}
 	b.Release = rules.Latest()

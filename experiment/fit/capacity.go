@@ -2,10 +2,12 @@ package fit
 
 import (
 	"fmt"
+	"io"
 	"math"
 
 	"go.yaml.in/yaml/v3"
 
+	"apfsim/document"
 	"apfsim/experiment/fit/shape"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/reports/format"
@@ -23,6 +25,7 @@ type Capacity struct {
 	Most         int      `json:"nMax"`         // executions at a time
 	Busy         int      `json:"nBusy"`        // executions at a time at the end of the busiest hundredth, at least
 	Executions   int      `json:"executions"`   // from whose times the capacity was estimated
+	Logs         int      `json:"logs"`         // from which: one of each server, and those of other times
 
 	CoresLow       *float64 `json:"coresLow"`
 	CoresHigh      *float64 `json:"coresHigh"`
@@ -45,6 +48,12 @@ const (
 	mostUnknown = 0.01
 )
 
+// Log is recorded requests of another time.
+type Log struct {
+	File string                        // what messages call it
+	Open func() (io.ReadCloser, error) // returns the requests from the beginning
+}
+
 // executed is an execution in the log.
 type executed struct {
 	beginNs, endNs int64
@@ -53,9 +62,9 @@ type executed struct {
 
 // executions are those from which the capacity of the server is estimated.
 type executions struct {
-	all     []executed
-	unknown int  // of which it is not known when they began
-	several bool // servers
+	servers [][]executed // by server
+	n       int
+	unknown int // of which it is not known when they began
 }
 
 // shares returns whether the request of an entry was executed, and how long it might have shared the server with others.
@@ -65,58 +74,103 @@ func shares(e *Entry) (known, ok bool) {
 
 // learn takes note of an execution in the first pass.
 func (x *executions) learn(s *stream, e *Entry) {
-	x.several = x.several || e.Server > 0
+	for len(x.servers) <= e.Server {
+		x.servers = append(x.servers, nil)
+	}
 	switch known, ok := shares(e); {
 	case !ok:
 	case !known:
 		x.unknown++
-	case len(x.all) < mostKept:
+	case x.n < mostKept:
 		begin := e.ArrivalNs + e.WaitNs
-		x.all = append(x.all, executed{begin, begin + e.TookNs(), s})
+		x.servers[e.Server] = append(x.servers[e.Server], executed{begin, begin + e.TookNs(), s})
+		x.n++
 	}
+}
+
+// why says why the executions do not tell the capacity of one of so many servers; "" if they may.
+func (x *executions) why(servers int) string {
+	switch n := x.n + x.unknown; {
+	case len(x.servers) > servers:
+		return fmt.Sprintf("the log is of %d servers, and the scenario has %d", len(x.servers), servers)
+	case float64(x.unknown) > mostUnknown*float64(n):
+		return "the log does not say when requests began to execute"
+	}
+	return ""
+}
+
+// kinds gives the workloads of all logs numbers. Workloads of different logs with one name are one kind.
+type kinds map[string]int
+
+// of returns the executions with their kinds, of each server.
+func (k kinds) of(x *executions) (logs [][]sharing.Execution) {
+	for _, all := range x.servers {
+		log := make([]sharing.Execution, 0, len(all))
+		for _, e := range all {
+			name := "" // it is left out
+			if e.stream.workload != nil {
+				name = e.stream.workload.name
+			}
+			if _, ok := k[name]; !ok {
+				k[name] = len(k)
+			}
+			log = append(log, sharing.Execution{BeginNs: e.beginNs, EndNs: e.endNs, Kind: k[name]})
+		}
+		logs = append(logs, log)
+	}
+	return logs
 }
 
 // estimateCapacity estimates the capacity of the server between the passes, when the kinds of requests are known: the
 // workloads. Without a reason not to, the second pass collects demands in place of executions.
-func (f *fitter) estimateCapacity() {
+func (f *fitter) estimateCapacity() error {
 	if !f.options.Capacity {
-		return
+		return nil
 	}
-	x := &f.executed
 	c := &Capacity{}
 	f.report.Capacity = c
-	switch n := len(x.all) + x.unknown; {
-	case shape.NodeField(shape.NodeField(f.base.Document, "spec"), "store") != nil:
-		c.Reason = "the scenario has a store, which says what requests cost"
-	case x.several:
-		c.Reason = "the log is of several servers"
-	case float64(x.unknown) > mostUnknown*float64(n):
-		c.Reason = "the log does not say when requests began to execute"
+	unknown := func(why string) {
+		c.Reason = why
+		f.note("capacity: unknown, because %s", why)
 	}
-	if c.Reason != "" {
-		f.note("capacity: unknown, because %s", c.Reason)
-		return
+	if shape.NodeField(shape.NodeField(f.base.Document, "spec"), "store") != nil {
+		unknown("the scenario has a store, which says what requests cost")
+		return nil
 	}
-	kinds := map[*workload]int{}
-	all := make([]sharing.Execution, 0, len(x.all))
-	for _, e := range x.all {
-		w := e.stream.workload
-		if w == nil { // it is left out
-			w = &f.others
+	if why := f.executed.why(f.base.Servers); why != "" {
+		unknown(why)
+		return nil
+	}
+	kinds := kinds{}
+	logs := kinds.of(&f.executed)
+	f.executed.servers = nil
+	for _, l := range f.options.CapacityFrom {
+		other := &fitter{options: f.options, base: f.base, report: &Report{}}
+		if err := EachEntry(l.Open, l.File, other.learn); err != nil {
+			return err
 		}
-		if _, ok := kinds[w]; !ok {
-			kinds[w] = len(kinds)
+		if other.report.Requests == 0 {
+			return document.Errors{{Position: document.Position{File: l.File}, Message: "has no request; want at least one"}}
 		}
-		all = append(all, sharing.Execution{BeginNs: e.beginNs, EndNs: e.endNs, Kind: kinds[w]})
+		other.setTimes()
+		other.group()
+		// A log of several servers has one timeline for each, however many servers the scenario has.
+		if why := other.executed.why(len(other.executed.servers)); why != "" {
+			unknown(l.File + ": " + why)
+			return nil
+		}
+		logs = append(logs, kinds.of(&other.executed)...)
 	}
-	x.all = nil
-	e := sharing.New(all)
+	e := sharing.New(logs...)
 	c.set(e)
+	c.Logs = len(logs)
 	f.note("%s", c.sentence())
 	if e.Identifiable {
 		f.others.observed = shape.NewObservations(1, f.report.DurationNs)
-		f.meter = sharing.NewMeter(c.law(), func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) })
+		law := c.law()
+		f.law = &law
 	}
+	return nil
 }
 
 // set takes over an estimate, with as many digits as it has.
@@ -172,9 +226,13 @@ func (c *Capacity) sentence() string {
 		}
 		return fmt.Sprintf("%s %s (95 %%: %s to %s)", what, text(value), text(low), text(high))
 	}
-	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time, %d or more in the busiest hundredth; how the server executes more is extrapolated. The executions of the scenario are those on an idle server",
+	inLogs := ""
+	if c.Logs > 1 {
+		inLogs = fmt.Sprintf(" in %d logs", c.Logs)
+	}
+	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated. The executions of the scenario are those on an idle server",
 		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
-		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, c.Busy)
+		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy)
 }
 
 func executing(n int) string {
@@ -186,9 +244,12 @@ func executing(n int) string {
 
 // collectExecution adds the execution of a request to those of its workload, or its demand if the capacity is known.
 func (f *fitter) collectExecution(w *workload, e *Entry) {
-	if known, ok := shares(e); f.meter != nil && known && ok {
+	if known, ok := shares(e); f.law != nil && known && ok {
+		for len(f.meters) <= e.Server {
+			f.meters = append(f.meters, sharing.NewMeter(*f.law, func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) }))
+		}
 		begin := e.ArrivalNs + e.WaitNs
-		f.meter.Add(e.ArrivalNs, begin, begin+e.TookNs(), w)
+		f.meters[e.Server].Add(e.ArrivalNs, begin, begin+e.TookNs(), w)
 		return
 	}
 	w.observed.Execution.Add(float64(e.ExecutionNs))
@@ -196,7 +257,7 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 
 // setCapacity sets the capacity of the servers of the scenario, if it is known.
 func (f *fitter) setCapacity(spec *yaml.Node) {
-	if f.meter == nil {
+	if f.law == nil {
 		return
 	}
 	servers := shape.NodeField(spec, "servers")
@@ -205,7 +266,7 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		shape.SetField(spec, "servers", servers)
 	}
 	fields := map[string]any{"measured": f.report.Capacity.Busy}
-	for name, x := range map[string]float64{"cores": f.meter.Law().Cores, "contention": f.meter.Law().Contention, "coherency": f.meter.Law().Coherency} {
+	for name, x := range map[string]float64{"cores": f.law.Cores, "contention": f.law.Contention, "coherency": f.law.Coherency} {
 		if x > 0 && !math.IsInf(x, 0) {
 			fields[name] = x
 		}

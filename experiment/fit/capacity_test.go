@@ -118,6 +118,40 @@ func TestCapacitiesOfServers(t *testing.T) {
 	}
 }
 
+// Each of two servers has the capacity, which their log shows; so does the log of another time, where the first one does not.
+func TestCapacityFromSeveralLogs(t *testing.T) {
+	two := onServers(", replicas: 2, capacity: {cores: 1.5}", strings.Replace(shared, "rate: 20/s", "rate: 40/s", 1))
+	f, capacity := fitCapacity(t, recordText(t, strings.Replace(two, "duration: 60s", "duration: 20s", 1), 7), fit.Options{Base: []byte(onServers(", replicas: 2", "")), BaseFile: "base.yaml"})
+	c := f.Report.Capacity
+	if capacity == nil || c.Logs != 2 || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
+		t.Fatalf("two servers: %+v", f.Report.Notes)
+	}
+	near(t, "cores of each of two servers", capacity.Cores, 1.5, 0.05)
+	near(t, "demand of lists on two servers", load(t, string(f.Scenario)).Spec.Workload[0].Execution.MeanNs(), 12e6, 0.05)
+
+	idle := recordText(t, onServers(", capacity: {cores: 1.5}", strings.ReplaceAll(shared, "rate: 20/s", "rate: 0.5/s")), 7)
+	busy := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 8)
+	if _, capacity := fitCapacity(t, idle, fit.Options{}); capacity != nil {
+		t.Fatal("the first log alone shows the capacity")
+	}
+	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "busy", Open: opener(busy)}}})
+	c = f.Report.Capacity
+	if capacity == nil || c.Logs != 2 || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
+		t.Fatalf("two logs: %+v", f.Report.Notes)
+	}
+	if arrivals := f.Report.Workloads[1].Arrivals; !strings.HasPrefix(arrivals, "Poisson, 0.") {
+		t.Errorf("lists arrive %s, want the rate of the first log", arrivals)
+	}
+	withoutWaits := opener(regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(busy, ""))
+	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "without waits", Open: withoutWaits}}})
+	if reason := f.Report.Capacity.Reason; capacity != nil || reason != "without waits: the log does not say when requests began to execute" {
+		t.Errorf("capacity %+v, reason %q", capacity, reason)
+	}
+	if _, err := fit.Fit(opener(idle), fit.Options{File: "idle", Capacity: true, CapacityFrom: []fit.Log{{File: "empty", Open: opener("")}}}); err == nil || !strings.Contains(err.Error(), "empty: has no request") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // An audit log alone does not say how long requests waited, so that it is not known which executed at the same time.
 func TestCapacityWithoutWaits(t *testing.T) {
 	log := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 7)
@@ -151,7 +185,7 @@ func TestCapacityThatALogDoesNotShow(t *testing.T) {
 		{"requests that share nothing", onServers("", shared), "shows no busy moment", fit.Options{}},
 		{"a server that is never busy", onServers(", capacity: {cores: 8}", closed), "shows no busy moment", fit.Options{}},
 		{"few requests", onServers(", capacity: {cores: 1}", strings.ReplaceAll(closed, "6/s", "0.1/s")), "", fit.Options{}},
-		{"several servers", onServers(", replicas: 2, capacity: {cores: 1}", shared), "of several servers", fit.Options{}},
+		{"more servers than the scenario has", onServers(", replicas: 2, capacity: {cores: 1}", shared), "of 2 servers, and the scenario has 1", fit.Options{}},
 		{"a store", onServers("", shared), "has a store", fit.Options{Base: []byte(onServers("", "") + store)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

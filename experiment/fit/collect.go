@@ -32,7 +32,7 @@ func (f *fitter) collect(e *Entry) {
 		return
 	}
 	if s.leftOut {
-		if f.meter != nil { // it shared the server with the others
+		if f.law != nil { // it shared the server with the others
 			f.collectExecution(&f.others, e)
 		}
 		return

@@ -29,8 +29,9 @@ type Options struct {
 	BaseFile string
 	// Dir is the folder of the fitted scenario, to which paths in the base are made relative.
 	Dir string
-	// Capacity says whether the capacity of the server is estimated.
-	Capacity bool
+	// Capacity says whether the capacity of the server is estimated, from the recorded requests and those of other times.
+	Capacity     bool
+	CapacityFrom []Log
 	// MaxWorkloads limits the number of workloads; 0 stands for 200.
 	MaxWorkloads int
 }
@@ -123,12 +124,14 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	f.setTimes()
 	f.group()
 	f.learnBackoffs()
-	f.estimateCapacity()
+	if err := f.estimateCapacity(); err != nil {
+		return nil, err
+	}
 	if err := EachEntry(open, o.File, f.collect); err != nil {
 		return nil, err
 	}
-	if f.meter != nil {
-		f.meter.Close()
+	for _, m := range f.meters {
+		m.Close()
 	}
 	text, err := f.scenario()
 	if err != nil {
@@ -161,8 +164,9 @@ type fitter struct {
 	key       []byte
 
 	executed executions
-	others   workload       // of the requests that are left out
-	meter    *sharing.Meter // of the demands in the second pass; nil if the capacity is unknown
+	others   workload         // of the requests that are left out
+	law      *sharing.Law     // of each server; nil if the capacity is unknown
+	meters   []*sharing.Meter // of the demands in the second pass, by server
 }
 
 // setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long

@@ -55,6 +55,7 @@ func (e *Entry) EndNs() int64 {
 const (
 	longestLine = 1 << 20 // bytes
 	mostErrors  = 20      // lines that are reported
+	mostServers = 100     // of a scenario
 )
 
 // Each calls visit with every request. The error is a document.Errors if lines are wrong, of which the
@@ -125,6 +126,8 @@ func (e *Entry) parse(text []byte, lastNs int64) (column int, field, problem str
 		return 1, "retryAfterSeconds", fmt.Sprintf("%d is out of range; want 0 to %d", e.RetryAfterSeconds, most)
 	}
 	switch {
+	case e.Server < 0 || e.Server >= mostServers:
+		return 1, "server", fmt.Sprintf("%d is out of range; want 0 to %d", e.Server, mostServers-1)
 	case e.ArrivalNs < lastNs:
 		return 1, "arrivalNs", fmt.Sprintf("%d is before the line above, %d; want the requests in order of arrival", e.ArrivalNs, lastNs)
 	case e.Verb == "":

@@ -42,13 +42,13 @@ const (
 	coarse, fine = 0.03, 0.001
 )
 
-// New estimates the capacity of a server from all its executions of some time, in the order of their arrival.
-func New(executions []Execution) *Estimate {
+// New estimates the capacity of a server from all its executions of some time, in the order of their arrival. With several
+// logs, each is all executions of another time, or of another server that is like it. Kinds are the same in all logs.
+func New(logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)}, Coherency: Interval{0, math.Inf(1)},
 		Throughput: Interval{0, math.Inf(1)}, Inflation: 1}
-	all := newTimeline(executions)
-	m := newModel(all.varied())
-	e.Most, e.Busy = all.most, m.busy()
+	m := newModel(e.join(logs))
+	e.Busy = m.busy()
 	for _, k := range m.kinds {
 		e.Executions += len(k)
 	}
@@ -70,8 +70,33 @@ func New(executions []Execution) *Estimate {
 	return e
 }
 
-// varied returns the executions of a part of the log that is long enough, in which their number varies most.
-func (t *timeline) varied() []Execution {
+// join puts logs one after the other in time, each without what is more than its share of what is compared.
+func (e *Estimate) join(logs [][]Execution) (all []Execution) {
+	const pauseNs = 1_000_000_000 // between logs
+	lastNs := int64(0)
+	for _, log := range logs {
+		if len(log) == 0 {
+			continue
+		}
+		t := newTimeline(log)
+		e.Most = max(e.Most, t.most)
+		part := t.varied(max(fewest, enough/len(logs)))
+		byNs := int64(math.MinInt64)
+		for _, x := range part {
+			byNs = max(byNs, lastNs+pauseNs-x.BeginNs) // a request that arrived later may have begun before
+		}
+		for _, x := range part {
+			x.BeginNs += byNs
+			x.EndNs += byNs
+			lastNs = max(lastNs, x.EndNs)
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// varied returns so many executions of a part of the log in which their number varies most, or all if there are no more.
+func (t *timeline) varied(enough int) []Execution {
 	if len(t.executions) <= enough {
 		return t.executions
 	}
@@ -83,7 +108,7 @@ func (t *timeline) varied() []Execution {
 			sum += n
 			sum2 += n * n
 		}
-		if v := sum2 - sum*sum/enough; v > most {
+		if v := sum2 - sum*sum/float64(enough); v > most {
 			best, most = from, v
 		}
 	}

@@ -28,9 +28,6 @@ type change struct {
 // NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends.
 func NewMeter(l Law, demand func(tag any, ns float64)) *Meter { return &Meter{law: l, demand: demand} }
 
-// Law returns the law of the meter.
-func (m *Meter) Law() Law { return m.law }
-
 // Add adds an execution, which takes some time, of a request that has arrived at arrivalNs, not before those that were added before.
 func (m *Meter) Add(arrivalNs, beginNs, endNs int64, tag any) {
 	m.advance(arrivalNs)

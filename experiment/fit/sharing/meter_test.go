@@ -62,7 +62,7 @@ func TestPartOfALongLog(t *testing.T) {
 		log = append(log, e)
 	}
 	line := newTimeline(log)
-	part := line.varied()
+	part := line.varied(enough)
 	first := part[0].BeginNs / (10 * ms)
 	if len(part) != enough || first > 9*enough/4 || first+enough < 10*enough/4 || line.most != 2 {
 		t.Errorf("%d executions from %d on, %d at a time", len(part), first, line.most)
