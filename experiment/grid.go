@@ -169,12 +169,10 @@ func NewGrid(ctx context.Context, version, arg string, over []string, options lo
 	if err := CheckTraces(ctx, append([]*scenario.Scenario{g.Base}, g.Points...)); err != nil {
 		return nil, err
 	}
-	g.Sweep.Releases = result.NewReleases(g.Points[0].Spec.Servers.Releases())
+	g.Sweep.Releases = result.NewReleases(&g.Points[0].Spec)
 	for _, p := range g.Points {
-		if at := result.NewReleases(p.Spec.Servers.Releases()); at.Text() != g.Sweep.Text() {
-			g.Sweep.Releases = result.Releases{}
-			break
-		}
+		at := result.NewReleases(&p.Spec)
+		g.Sweep.Releases = g.Sweep.Releases.Common(&at)
 	}
 	g.Sweep.Inputs, err = report.SweepInputs(g.Points)
 	return g, err

@@ -183,7 +183,7 @@ func (l *linter) lists(p level, q *config.Queuing, users []*schema) {
 	if !l.in.Rules.CapByLevel {
 		return
 	}
-	most := seats.Cap(p.Nominal, int(q.HandSize))
+	most := seats.Cap(l.in.Rules.LevelShare, p.Nominal, int(q.HandSize))
 	for _, s := range users {
 		if most == 1 && slices.ContainsFunc(s.parts, func(p space.Part) bool { return p.Resource && lists(p.Box) }) {
 			l.aboutLevel("seat-cap", p.PriorityLevel, "spec.limited.limitResponse.queuing.handSize",

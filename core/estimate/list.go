@@ -6,16 +6,8 @@ import (
 	"apfsim/core/rules"
 )
 
-// Constants of upstream's estimator of lists.
-const (
-	objectsPerSeat = 100
-
-	bytesPerSeat       = 100_000
-	maxBytesFromCache  = 1_000_000 // in memory at a time, because the cache encodes its response in parts
-	unknownObjectBytes = 1_500_000 // the largest object that etcd accepts
-
-	staleObjects = 1_000_000_000
-)
+// staleObjects is how many objects the server assumes that cannot count them.
+const staleObjects = 1_000_000_000
 
 // listing is what the seats and the size of a list, or of a watch that begins with a list, depend on.
 type listing struct {
@@ -41,14 +33,18 @@ func (e *Estimator) newListing(o *options, watch, named bool, resource Resource)
 	l := &listing{
 		estimator: e, resource: resource, limit: o.Limit, watch: watch, named: named,
 		fromCache: watch || o.servedFromCache(r), selects: o.Selects(), invalid: o.Malformed != "", version0: o.Version.Zero(),
-		seats: 1,
+		seats: int32(r.MinSeats),
 	}
 	switch {
-	case r.ListSeats == rules.OneSeat || watch && r.WatchLists == rules.NoWatchLists:
+	case watch && r.WatchLists == rules.NoWatchLists:
+	case r.ListSeats == rules.FixedSeats && !watch:
+		l.seats = int32(r.MaxListSeats)
 	case named && r.NamedListsNarrow:
 	case o.Malformed != "":
 		l.seats = int32(r.MaxListSeats)
 	case watch && !o.startsWithList(r):
+	case r.ListSeats == rules.FixedSeats:
+		l.seats = int32(r.MaxListSeats)
 	default:
 		l.counts = true
 		l.estimate()
@@ -72,7 +68,7 @@ func (l *listing) estimate() {
 	stats, known := l.estimator.store[l.resource]
 	if !known {
 		// The resource is most likely that of an aggregated server, which does the work.
-		l.seats = 1
+		l.seats = int32(r.MinSeats)
 		if r.UnknownListsWide {
 			l.seats = int32(r.MaxListSeats)
 		}
@@ -84,9 +80,11 @@ func (l *listing) estimate() {
 			l.seats = int32(r.MaxListSeats)
 			return
 		}
-		stats = Stats{Objects: staleObjects, AverageBytes: unknownObjectBytes}
+		stats = Stats{Objects: staleObjects, AverageBytes: r.UnknownObjectBytes}
 	}
 	read := reading{
+		SeatConstants: &r.SeatConstants,
+
 		Stats:     stats,
 		page:      stats.Objects,
 		named:     l.named && r.ListSeats != rules.ByCount, // by count, a name matters only to NamedListsNarrow
@@ -100,7 +98,7 @@ func (l *listing) estimate() {
 	if r.ListSeats == rules.ByBytes {
 		seats = read.seatsByBytes()
 	}
-	l.seats = int32(max(1, min(float64(r.MaxListSeats), seats)))
+	l.seats = int32(max(float64(r.MinSeats), min(float64(r.MaxListSeats), seats)))
 }
 
 // bytes returns how many bytes the objects have that the list returns: those of its page, or of all objects of the
@@ -121,6 +119,8 @@ func (l *listing) bytes(stored Stats) int64 {
 
 // reading is what determines how much a server reads for a list.
 type reading struct {
+	*rules.SeatConstants
+
 	Stats
 	page      int64 // the number of objects that the list returns at most
 	named     bool  // it is for one object
@@ -141,14 +141,14 @@ func (l *reading) seatsByCount() float64 {
 	case l.selects:
 		objects = stored + page
 	}
-	return math.Ceil(objects / objectsPerSeat)
+	return math.Ceil(objects / float64(l.ObjectsPerSeat))
 }
 
 // seatsByBytes returns the seats by the number of bytes that the server holds in memory at a time.
 func (l *reading) seatsByBytes() float64 {
 	each := l.AverageBytes
 	if each <= 0 && l.Objects != 0 {
-		each = unknownObjectBytes
+		each = l.UnknownObjectBytes
 	}
 	objects := l.page
 	switch {
@@ -160,9 +160,9 @@ func (l *reading) seatsByBytes() float64 {
 	}
 	bytes := times(objects, each)
 	if l.fromCache {
-		bytes = min(bytes, maxBytesFromCache)
+		bytes = min(bytes, l.MaxCachedBytes)
 	}
-	return math.Ceil(float64(bytes) / bytesPerSeat)
+	return math.Ceil(float64(bytes) / float64(l.BytesPerSeat))
 }
 
 // times returns a·b, at most math.MaxInt64. It is 0 unless both are positive.

@@ -185,3 +185,62 @@ func TestEveryReleaseIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// Each number of the estimate decides about the requests that it is about, and about no others.
+func TestSeatConstants(t *testing.T) {
+	stored := Store{{"", "pods"}: {Objects: 5000, AverageBytes: 1000}, {"", "unsized"}: {Objects: 3}}
+	for _, test := range []struct {
+		story, version, verb, query, resource string
+		cap                                   int
+		set                                   func(*rules.Rules)
+		before, want                          Work
+	}{
+		{"bytes per seat", "1.34", "list", "limit=500", "pods", 0, func(r *rules.Rules) { r.BytesPerSeat = 50_000 }, Work{InitialSeats: 5}, Work{InitialSeats: 10}},
+		{"bytes of a list from the cache", "1.34", "list", "", "pods", 0, func(r *rules.Rules) { r.MaxCachedBytes = 3_000_000 }, Work{InitialSeats: 10}, Work{InitialSeats: 30}},
+		{"bytes of an object of unknown size", "1.34", "list", "limit=1", "unsized", 0, func(r *rules.Rules) { r.UnknownObjectBytes = 500_000 }, Work{InitialSeats: 10}, Work{InitialSeats: 5}},
+		{"objects per seat", "1.30", "list", "limit=100", "pods", 0, func(r *rules.Rules) { r.ObjectsPerSeat = 200 }, Work{InitialSeats: 2}, Work{InitialSeats: 1}},
+		{"the most seats", "1.34", "list", "limit=5000&resourceVersion=9", "pods", 0, func(r *rules.Rules) { r.MaxListSeats = 20 }, Work{InitialSeats: 50}, Work{InitialSeats: 20}},
+		{"the least seats of a list", "1.34", "list", "limit=1", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 3}},
+		{"the least seats of a get", "1.34", "get", "", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 3}},
+		{"the least seats of a watch", "1.34", "watch", "resourceVersion=9", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 3}},
+		{"the least seats within the cap", "1.34", "get", "", "pods", 2, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 2}},
+		{"a write is none of them", "1.34", "patch", "", "others", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
+		{"a write without final seats", "1.23", "patch", "", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
+		{"a fixed number, whatever the level allows", "1.34", "list", "limit=1", "pods", 8, func(r *rules.Rules) { r.ListSeats, r.MaxListSeats = rules.FixedSeats, 40 }, Work{InitialSeats: 1}, Work{InitialSeats: 40}},
+		{"a fixed number of a watch that begins with a list", "1.34", "watch", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "pods", 8,
+			func(r *rules.Rules) { r.ListSeats, r.MaxListSeats = rules.FixedSeats, 40 }, Work{InitialSeats: 8}, Work{InitialSeats: 40}},
+		{"a fixed number, and a watch that resumes", "1.34", "watch", "resourceVersion=9", "pods", 8,
+			func(r *rules.Rules) { r.ListSeats, r.MaxListSeats = rules.FixedSeats, 40 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
+		{"watchers per seat", "1.34", "patch", "", "pods", 0, func(r *rules.Rules) { r.WatchersPerSeat = 5 },
+			Work{InitialSeats: 1, FinalSeats: 4, AdditionalLatencyNs: 5_000_000}, Work{InitialSeats: 1, FinalSeats: 8, AdditionalLatencyNs: 5_000_000}},
+		{"the time of an event", "1.34", "patch", "", "pods", 0, func(r *rules.Rules) { r.EventNs = 1_000_000 },
+			Work{InitialSeats: 1, FinalSeats: 4, AdditionalLatencyNs: 5_000_000}, Work{InitialSeats: 1, FinalSeats: 4, AdditionalLatencyNs: 1_000_000}},
+		{"the most seats of a write", "1.34", "patch", "", "pods", 0, func(r *rules.Rules) { r.MaxMutatingSeats = 2 },
+			Work{InitialSeats: 1, FinalSeats: 4, AdditionalLatencyNs: 5_000_000}, Work{InitialSeats: 1, FinalSeats: 2, AdditionalLatencyNs: 10_000_000}},
+	} {
+		for i, want := range []Work{test.before, test.want} {
+			r, err := rules.For(test.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 {
+				test.set(r)
+			}
+			e := NewEstimator(r, stored)
+			watch, err := e.NewRequest(&classify.Attributes{Verb: "watch", Resource: "pods"}, "resourceVersion=9")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 40 {
+				watch.WatchStarts()
+			}
+			request, err := e.NewRequest(&classify.Attributes{Verb: test.verb, Resource: test.resource}, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := request.Estimate(test.cap); got != want {
+				t.Errorf("%s, %d: %+v, want %+v", test.story, i, got, want)
+			}
+		}
+	}
+}

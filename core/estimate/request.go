@@ -22,17 +22,12 @@ type Work struct {
 // seats.
 func (w Work) MaxSeats() int { return max(w.InitialSeats, w.FinalSeats) }
 
-// Constants of upstream's estimator of mutations.
-const (
-	maxMutatingSeats = 10 // of a mutation
-	watchersPerSeat  = 10
-	eventNs          = 5_000_000 // how long a seat is busy with notifying its watchers of an event
-)
-
 // Request holds everything that the estimate of a request depends on. One Request serves for
 // all requests to one server with the same attributes and query. Estimate does not allocate
 // memory. It caches the number of watchers, so that goroutines must not share a Request.
 type Request struct {
+	rules *rules.Rules
+
 	scope   *scope           // nil if the estimate does not depend on watches
 	watches *resourceWatches // the open watches of the resource; nil likewise
 
@@ -49,9 +44,10 @@ type Request struct {
 type kind uint8
 
 const (
-	other    kind = iota // one seat
+	other    kind = iota // the least seats
 	list                 // lists and watches: by the listed objects
 	mutation             // by the number of watchers
+	write                // one seat, without watchers
 )
 
 // Estimator estimates requests for one server, by the rules of its release, the statistics of its
@@ -106,18 +102,19 @@ func (e *Estimator) NewParsedRequest(a *classify.Attributes, parsed request.Opti
 	if name == "" && (a.Verb == "list" || a.Verb == "watch") {
 		name = o.ObjectName()
 	}
-	r := &Request{}
+	r := &Request{rules: e.Rules}
 	resource := Resource{a.APIGroup, a.Resource}
 	switch {
 	case a.Verb == "list" || a.Verb == "watch":
 		r.kind = list
 		r.listing = e.newListing(&o, a.Verb == "watch", name != "", resource)
-		if a.Verb == "watch" && !r.listing.counts && r.listing.seats == 1 {
+		if a.Verb == "watch" && !r.listing.counts && r.listing.seats == int32(e.Rules.MinSeats) {
 			r.listing = nil
 		}
-	case e.Rules.FinalSeats && request.ChangesObject(a.Verb):
+	case request.ChangesObject(a.Verb):
+		r.kind = write
 		// The token of a service account is not stored, so that no watch sees its creation.
-		if e.Rules.TokensAreObjects || a.Resource != "serviceaccounts" || a.Subresource != "token" {
+		if e.Rules.FinalSeats && (e.Rules.TokensAreObjects || a.Resource != "serviceaccounts" || a.Subresource != "token") {
 			r.kind = mutation
 			r.watches = e.Watchers.resource(resource)
 		}
@@ -147,13 +144,19 @@ func (r *Request) Named(namespace, name string) Request {
 func (r *Request) Estimate(maxSeats int) Work {
 	switch r.kind {
 	case list:
-		if r.listing != nil {
+		switch {
+		case r.listing == nil:
+		case r.rules.ListSeats == rules.FixedSeats:
+			return Work{InitialSeats: r.listing.initialSeats()}
+		default:
 			return Work{InitialSeats: seatCap(maxSeats, r.listing.initialSeats())}
 		}
 	case mutation:
-		return mutationWork(r.interested(), seatCap(maxSeats, maxMutatingSeats))
+		return mutationWork(&r.rules.SeatConstants, r.interested(), seatCap(maxSeats, r.rules.MaxMutatingSeats))
+	case write:
+		return Work{InitialSeats: 1}
 	}
-	return Work{InitialSeats: 1}
+	return Work{InitialSeats: seatCap(maxSeats, r.rules.MinSeats)}
 }
 
 // ListBytes returns how many bytes the objects have that a list returns if these objects are stored of the resource,
@@ -174,15 +177,15 @@ func seatCap(level, estimator int) int {
 	return min(level, estimator)
 }
 
-// mutationWork returns one seat for the mutation itself, then a seat for every ten watchers for
+// mutationWork returns one seat for the mutation itself, then a seat for every WatchersPerSeat watchers for
 // the time of one event. If the cap is lower, the additional latency grows so that the product
 // of seats and time, the work, stays the same.
-func mutationWork(watchers, maxSeats int) Work {
-	if watchers < watchersPerSeat {
+func mutationWork(c *rules.SeatConstants, watchers, maxSeats int) Work {
+	if watchers < c.WatchersPerSeat {
 		return Work{InitialSeats: 1}
 	}
-	seats := (watchers + watchersPerSeat - 1) / watchersPerSeat
-	work := SeatsTimesDuration(float64(seats), eventNs)
+	seats := (watchers + c.WatchersPerSeat - 1) / c.WatchersPerSeat
+	work := SeatsTimesDuration(float64(seats), c.EventNs)
 	seats = min(seats, maxSeats)
 	return Work{
 		InitialSeats:        1,

@@ -226,7 +226,9 @@ func TestInvalidURLEncoding(t *testing.T) {
 func TestListSeatsAreBoundedByTheRules(t *testing.T) {
 	for _, most := range []int{10, 100} {
 		for _, query := range []string{"limit=500", "limit=x"} { // too many bytes, and no number
-			e := NewEstimator(&rules.Rules{Estimation: rules.Estimation{ListSeats: rules.ByBytes, MaxListSeats: most}}, Store{{"", "pods"}: {Objects: 1e6, AverageBytes: 1e6}})
+			bounded := rules.Latest()
+			bounded.MaxListSeats = most
+			e := NewEstimator(bounded, Store{{"", "pods"}: {Objects: 1e6, AverageBytes: 1e6}})
 			r, err := e.NewRequest(&classify.Attributes{Verb: "list", Resource: "pods"}, query+"&resourceVersion=1&resourceVersionMatch=Exact")
 			if err != nil {
 				t.Fatal(err)
@@ -296,7 +298,7 @@ func TestEstimateIsBounded(t *testing.T) {
 			t.Errorf("%+v: want both final seats and additional latency, or neither", got)
 		}
 		if got.FinalSeats > 0 {
-			work := (watchers + 9) / 10 * eventNs
+			work := (watchers + 9) / 10 * 5_000_000
 			if remaining := work - got.FinalSeats*int(got.AdditionalLatencyNs); remaining < 0 || remaining >= got.FinalSeats {
 				t.Errorf("%+v: the final work is %d seat-ns less than %d", got, remaining, work)
 			}

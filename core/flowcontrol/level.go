@@ -65,7 +65,7 @@ func (l *Level) derive(r *rules.Rules, serverLimit int, allShares float64) {
 		l.queuing = queueset.Config{Queues: int(q.Queues), HandSize: int(q.HandSize), QueueLengthLimit: int(q.QueueLengthLimit)}
 		if r.CapByLevel {
 			// A level that stops queuing keeps its cap, as it does upstream.
-			l.seatCap = seats.Cap(l.seats.Nominal, int(q.HandSize))
+			l.seatCap = seats.Cap(r.LevelShare, l.seats.Nominal, int(q.HandSize))
 		}
 	}
 }

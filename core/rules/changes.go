@@ -112,7 +112,7 @@ var statements = []statement{
 			fmt.Sprintf("The wait limit is a quarter of the deadline, and at most %s.", duration(r.MaxWaitNs)))
 	}},
 	{"seats of a list", func(r *Rules) string {
-		return [...]string{OneSeat: "Every list takes 1 seat.", ByCount: "A list takes 1 seat for 100 objects that the server processes.",
+		return [...]string{FixedSeats: "Every list takes 1 seat.", ByCount: "A list takes 1 seat for 100 objects that the server processes.",
 			ByBytes:      "A list takes 1 seat for 100 kB that the server holds in memory for it.",
 			ByCountAlone: "A list takes 1 seat for 100 objects that the server processes, and a list of one object 1 seat."}[r.ListSeats]
 	}},

@@ -80,10 +80,20 @@ func TestEveryRuleHasASentence(t *testing.T) {
 	}
 	fields := fieldsOf(reflect.ValueOf(Rules{}), "")
 	maps.DeleteFunc(fields, func(name, _ string) bool {
-		return strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Storage.")
+		_, constant := reflect.TypeFor[SeatConstants]().FieldByName(name)
+		return constant || strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Storage.")
 	})
 	if len(fields) != len(statements) {
 		t.Errorf("%d rules and %d sentences", len(fields), len(statements))
+	}
+}
+
+// The numbers of the estimate are the same in all releases, so that no sentence is needed for their changes.
+func TestSeatConstantsAreThoseOfAllReleases(t *testing.T) {
+	for _, r := range everyRelease(t) {
+		if r.SeatConstants != Latest().SeatConstants {
+			t.Errorf("%s: %+v, and not %+v", r.Version, r.SeatConstants, Latest().SeatConstants)
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ var releases = []release{
 		r.ServiceGuessNs = 60_000_000_000
 		r.LazyWaitLimit = true
 		r.MaxListSeats = 1
+		r.SeatConstants = SeatConstants{MinSeats: 1, ObjectsPerSeat: 100, BytesPerSeat: 100_000, MaxCachedBytes: 1_000_000, UnknownObjectBytes: 1_500_000,
+			MaxMutatingSeats: 10, WatchersPerSeat: 10, EventNs: 5_000_000, LevelShare: 0.15}
 		r.MaxRetryAfterSeconds = 1
 		r.ExemptProbes = true
 		r.Server.MaxStreams = 250

@@ -61,6 +61,23 @@ type Estimation struct {
 	FinalSeats       bool       // writes take seats after their execution, by the number of watchers
 	TokensAreObjects bool       // the creation of a token is estimated by the watchers of service accounts
 	CapByLevel       bool       // the seats of a request are limited by the nominal limit of its level
+
+	SeatConstants
+}
+
+// SeatConstants are the numbers of the estimate (util/flowcontrol/request/config.go, and priorityLevelMaxSeatsPercent in
+// util/flowcontrol/max_seats.go). They are the same in all releases, where they are used at all, and no flag of a
+// server changes them. A simulation may, to see what would happen if one did.
+type SeatConstants struct {
+	MinSeats           int     // of a request that is no write
+	ObjectsPerSeat     int64   // of a list by count
+	BytesPerSeat       int64   // of a list by bytes
+	MaxCachedBytes     int64   // of a list from the cache, which is encoded in parts: that many at most are in memory at a time
+	UnknownObjectBytes int64   // of an object of unknown size: the largest that etcd accepts
+	MaxMutatingSeats   int     // of a write after its execution
+	WatchersPerSeat    int     // of a write after its execution
+	EventNs            int64   // how long a seat is busy with notifying its watchers of an event
+	LevelShare         float64 // of the nominal limit of its level that a request takes at most, with CapByLevel
 }
 
 // EstimatesAs reports whether two releases estimate the same seats for every request.
@@ -91,10 +108,10 @@ type ListSeats uint8
 
 // The estimates of lists.
 const (
-	OneSeat      ListSeats = iota
-	ByCount                // 1 seat for 100 objects
-	ByBytes                // 1 seat for 100 kB in memory
-	ByCountAlone           // 1 seat for 100 objects, and all else as ByBytes (gate SizeBasedListCostEstimate off)
+	FixedSeats   ListSeats = iota // MaxListSeats for every list, whatever its level allows
+	ByCount                       // 1 seat for ObjectsPerSeat
+	ByBytes                       // 1 seat for BytesPerSeat in memory
+	ByCountAlone                  // 1 seat for ObjectsPerSeat, and all else as ByBytes (gate SizeBasedListCostEstimate off)
 )
 
 // CacheReads says which lists are served by the watch cache and not by etcd, as the estimate sees

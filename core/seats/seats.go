@@ -41,12 +41,12 @@ func NewLimits(serverLimit int, shares int32, allShares float64, lendablePercent
 // Cap returns the largest number of seats that the estimate of a request may have at a level
 // with queues:
 //
-//	max(1, min(⌈0.15·nominal⌉, ⌊nominal/handSize⌋))
+//	max(1, min(⌈share·nominal⌉, ⌊nominal/handSize⌋))
 //
-// The second bound lets the widest requests at the heads of all queues of one hand execute at
+// where share is rules.SeatConstants.LevelShare, 0.15. The second bound lets the widest requests at the heads of all queues of one hand execute at
 // the same time.
-func Cap(nominal, handSize int) int {
-	return max(1, min(int(math.Ceil(float64(nominal)*0.15)), nominal/handSize))
+func Cap(share float64, nominal, handSize int) int {
+	return max(1, min(int(math.Ceil(float64(nominal)*share)), nominal/handSize))
 }
 
 // smoothing is the weight of the previous value in the smoothed demand. With an adjustment

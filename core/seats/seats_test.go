@@ -33,8 +33,8 @@ func TestDefaultLevels(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: limits %+v, want %+v", c.name, got, c.want)
 		}
-		if c.handSize > 0 && Cap(got.Nominal, c.handSize) != c.cap {
-			t.Errorf("%s: seat cap %d, want %d", c.name, Cap(got.Nominal, c.handSize), c.cap)
+		if c.handSize > 0 && Cap(0.15, got.Nominal, c.handSize) != c.cap {
+			t.Errorf("%s: seat cap %d, want %d", c.name, Cap(0.15, got.Nominal, c.handSize), c.cap)
 		}
 	}
 	if got := NewLimits(server, 40, allShares, 0, 250, true); got.Max != 98+245 {

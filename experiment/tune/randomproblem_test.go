@@ -405,7 +405,7 @@ func drawCap(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 	}
 	decided := true // for the hands up to the answer
 	suffices := func(seatsOfLevel, hand int) bool {
-		left := seatsOfLevel - lists*seats.Cap(seatsOfLevel, hand)
+		left := seatsOfLevel - lists*seats.Cap(0.15, seatsOfLevel, hand)
 		decided = decided && (left < 0 || left >= free)
 		return left >= free
 	}

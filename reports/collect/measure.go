@@ -60,6 +60,7 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Replay = m.replayed.summary()
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
+	result.Summary.TrustWhatIf()
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)
 	result.Evidence = m.collector.evidenceOf()

@@ -23,7 +23,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 		Name:          sc.Metadata.Name, Description: sc.Metadata.Description,
 		Seed: sc.Spec.Seed, DurationNs: c.toNs, WarmupNs: c.fromNs, WarmupBy: sc.Spec.Warmup.By,
 		FlowControl: sc.Spec.Servers.FlowControl, StartNs: startOf(&sc.Spec),
-		Releases:   result.NewReleases(sc.Spec.Servers.Releases()),
+		Releases:   result.NewReleases(&sc.Spec),
 		Passed:     true,
 		Thresholds: []result.Verdict{}, Warnings: append([]string{}, warnings...),
 		FlowSchemas: []result.Group{}, PriorityLevels: []result.Level{}, Flows: []result.Flow{},

@@ -52,9 +52,7 @@ func (v *Values) Judge(limits []Limit) error {
 func (v *Values) Ran() string {
 	base := *v.BaseSide()
 	for _, c := range v.Comparisons {
-		if c.Head.Text() != base.Text() { // the parameter is the release
-			base.Releases = result.Releases{}
-		}
+		base.Releases = base.Releases.Common(&c.Head.Releases)
 	}
 	return SideText(&base)
 }

@@ -24,6 +24,7 @@ const (
 	PhaseUnknown      = "phase-unknown"      // nothing says when the server adjusted its limits
 	VersionAssumed    = "version-assumed"    // nothing says of which release the server is
 	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
+	WhatIf            = "what-if"            // the servers are none that exist
 )
 
 // Notes returns the sentences of all reasons.
@@ -43,6 +44,13 @@ func (s *Summary) AddTrust(id, sentence string) {
 		s.Verdict = NewOverall()
 	}
 	s.Verdict.Trust = append(s.Verdict.Trust, Trust{ID: id, Sentence: sentence})
+}
+
+// TrustWhatIf adds the reason WhatIf if servers estimate seats by other numbers than kube-apiserver does.
+func (s *Summary) TrustWhatIf() {
+	if len(s.WhatIfSeats) > 0 {
+		s.AddTrust(WhatIf, "what-if: the seats are not those of kube-apiserver, which has no flag for them ("+strings.Join(s.WhatIfSeats, ", ")+")")
+	}
 }
 
 // mostFew is how many percentiles of too few samples are named.

@@ -33,17 +33,11 @@ func (s *Scenario) Decided(t *workload.TraceArrivals) (d workload.Decided) {
 	if origin.KubernetesVersion == "" {
 		return d
 	}
-	logged, err := s.Spec.Servers.RulesFor(server.Version(origin.KubernetesVersion))
+	logged, err := s.Spec.Servers.ReleaseRules(server.Version(origin.KubernetesVersion))
 	d.Seats = err == nil
-	for i := range s.Spec.Servers.Replicas {
-		r, err := s.Spec.Servers.RulesFor(s.Spec.Servers.KubernetesVersion.At(i))
+	for _, version := range s.Spec.releases() {
+		r, err := s.Spec.Servers.RulesFor(version)
 		d.Seats = d.Seats && err == nil && r.EstimatesAs(logged)
-	}
-	for i := range s.Spec.Events {
-		if e := &s.Spec.Events[i]; e.Rollout != nil && e.Rollout.KubernetesVersion != "" {
-			r, err := s.Spec.Servers.RulesFor(server.Version(e.Rollout.KubernetesVersion))
-			d.Seats = d.Seats && err == nil && r.EstimatesAs(logged)
-		}
 	}
 	return d
 }

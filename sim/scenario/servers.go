@@ -62,6 +62,9 @@ func (c *checker) servers() {
 	if s.Memory != nil {
 		s.Memory.Check(c.Checker, "spec.servers.memory")
 	}
+	if s.Seats != nil {
+		c.seats()
+	}
 	s.Startup.Check(c.Checker, "spec.servers.startup")
 	if s.Shutdown.SendRetryAfter {
 		c.flag("spec.servers.shutdown.sendRetryAfter", func(r *rules.Rules) bool { return r.Server.SendRetryAfter })
@@ -84,6 +87,39 @@ func (c *checker) servers() {
 	}
 }
 
+// seats checks the numbers by which seats are estimated.
+func (c *checker) seats() {
+	if c.scenario.Spec.Servers.FlowControl != server.PriorityAndFairness {
+		c.Fail("spec.servers.seats", "needs PriorityAndFairness, which limits by seats")
+		return
+	}
+	c.scenario.Spec.Servers.Seats.Check(c.Checker, "spec.servers.seats", c.scenario.Spec.ReleaseRules())
+}
+
+// releases returns the releases that the servers have at some time.
+func (s *Spec) releases() []server.Version {
+	all := slices.Clone([]server.Version(s.Servers.KubernetesVersion))
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Rollout != nil && e.Rollout.KubernetesVersion != "" {
+			all = append(all, server.Version(e.Rollout.KubernetesVersion))
+		} else if e.Start != nil && e.Start.KubernetesVersion != "" {
+			all = append(all, server.Version(e.Start.KubernetesVersion))
+		}
+	}
+	return all
+}
+
+// ReleaseRules returns the rules of the releases that the servers have at some time, without servers.seats. Releases that
+// are not supported are left out.
+func (s *Spec) ReleaseRules() (all []*rules.Rules) {
+	for _, v := range s.releases() {
+		if r, err := s.Servers.ReleaseRules(v); err == nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // release checks that a release is supported and has the feature gates.
 func (c *checker) release(path string, version server.Version) {
 	release, err := rules.For(document.Abridge(string(version)))
@@ -100,16 +136,7 @@ func (c *checker) release(path string, version server.Version) {
 
 // flag checks that a server has, at some time, a release with a flag that older ones do not have.
 func (c *checker) flag(path string, exists func(*rules.Rules) bool) {
-	s := &c.scenario.Spec
-	all := slices.Clone([]server.Version(s.Servers.KubernetesVersion))
-	for i := range s.Events {
-		if e := &s.Events[i]; e.Rollout != nil {
-			all = append(all, server.Version(e.Rollout.KubernetesVersion))
-		} else if e.Start != nil {
-			all = append(all, server.Version(e.Start.KubernetesVersion))
-		}
-	}
-	for _, v := range all {
+	for _, v := range c.scenario.Spec.releases() {
 		if r, err := rules.For(string(v)); err == nil && exists(r) {
 			return
 		}

@@ -34,6 +34,8 @@ type Settings struct {
 	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" also:"timeout" jsonschema:"default=60s,exclusiveMinimum=0s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
 	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
 
+	Seats *Seats `json:"seats,omitempty" jsonschema_description:"Other numbers than those by which kube-apiserver estimates the seats of requests: what-if only, as no flag sets them."`
+
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
 
 	Capacity *machine.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
@@ -56,9 +58,18 @@ func (s *Settings) Releases() (versions []string) {
 func (s *Settings) Rules() (*rules.Rules, error) { return s.RulesFor(s.KubernetesVersion.At(0)) }
 
 // RulesFor returns the rules by which servers of a release decide, with the feature
-// gates set. The error says that the release is not supported, or which gate it does not have; a
+// gates and the Seats. The error says that the release is not supported, or which gate it does not have; a
 // valid scenario has none.
 func (s *Settings) RulesFor(version Version) (*rules.Rules, error) {
+	r, err := s.ReleaseRules(version)
+	if err == nil {
+		s.Seats.set(r)
+	}
+	return r, err
+}
+
+// ReleaseRules is RulesFor without the Seats: the rules of a kube-apiserver.
+func (s *Settings) ReleaseRules(version Version) (*rules.Rules, error) {
 	r, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
 		return nil, err

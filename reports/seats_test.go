@@ -1,0 +1,69 @@
+package reports_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"apfsim/reports/collect"
+	"apfsim/reports/result"
+	"apfsim/scenarios"
+	"apfsim/sim"
+)
+
+// runLibrary runs scenario i of a file of the library with some assignments.
+func runLibrary(t *testing.T, file string, i int, set ...string) *result.Summary {
+	t.Helper()
+	text, err := scenarios.Files.ReadFile(file + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := sim.New(load(t, strings.Split(string(text), "\n---\n")[i], set...))
+	m := collect.Measure(run, 1e9)
+	if err := run.Execute(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return m.Result().Summary
+}
+
+// Every decision of servers whose numbers of seats are written out is that without them, and is another one if a number
+// is another. Only then the results say so.
+func TestSeatsThatAreWrittenOut(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		i      int
+		set    []string // what makes it shorter, or lists from etcd
+		seats  string   // the defaults
+		others []string // numbers that change decisions
+	}{
+		{"lists-by-bytes", 0, []string{"spec.duration=2s", "spec.warmup=0s"}, "{maximum: 10, minimum: 1, objectsPerSeat: 100, maximumMutating: 10, watchesPerSeat: 10, eventAdditionalDuration: 5ms, levelShare: 0.15}",
+			[]string{"{objectsPerSeat: 10000}", "{maximum: 5}", "{minimum: 2}", "{constant: 3}", "{levelShare: 0.02}"}},
+		{"lists-by-bytes", 1, []string{"spec.duration=2s", "spec.warmup=0s"}, "{maximum: 100, minimum: 1, bytesPerSeat: 100kB, cachedBytes: 1MB, unknownObjectBytes: 1500kB, levelShare: 0.15}",
+			[]string{"{bytesPerSeat: 200kB}", "{cachedBytes: 500kB}", "{maximum: 4}", "{constant: 10}"}},
+		{"watch-fan-out", 0, []string{"spec.duration=2s", "spec.warmup=0s"}, "{maximumMutating: 10, watchesPerSeat: 10, eventAdditionalDuration: 5ms}",
+			[]string{"{maximumMutating: 1}", "{watchesPerSeat: 100}", "{eventAdditionalDuration: 1ms}"}},
+	} {
+		set := slices.Clone(c.set)
+		without := runLibrary(t, c.file, c.i, set...)
+		if len(without.WhatIfSeats) > 0 {
+			t.Errorf("%s: what-if seats %q without any", without.Name, without.WhatIfSeats)
+		}
+		with := runLibrary(t, c.file, c.i, append(set, "spec.servers.seats="+c.seats)...)
+		if with.Fingerprint != without.Fingerprint {
+			t.Errorf("%s: the defaults %s change decisions", without.Name, c.seats)
+		}
+		if len(with.WhatIfSeats) > 0 || strings.Contains(strings.Join(with.Verdict.Notes(), ""), "what-if") {
+			t.Errorf("%s: the defaults are told as what-if seats %q", without.Name, with.WhatIfSeats)
+		}
+		for _, other := range c.others {
+			s := runLibrary(t, c.file, c.i, append(set, "spec.servers.seats="+other)...)
+			if s.Fingerprint == without.Fingerprint {
+				t.Errorf("%s: seats %s change no decision", without.Name, other)
+			}
+			if trust := s.Verdict.Trust; len(s.WhatIfSeats) != 1 || len(trust) == 0 || trust[0].ID != result.WhatIf || !strings.Contains(s.Releases.Text(), "what-if seats (") {
+				t.Errorf("%s: seats %s are not told: %q, %+v", without.Name, other, s.WhatIfSeats, trust)
+			}
+		}
+	}
+}
