@@ -13,7 +13,6 @@ import (
 // The kinds of reasons to trust an answer less, beside those of the package result.
 const (
 	modelOnly     = "model"          // no interval covers how well the scenario describes the cluster
-	beyondFit     = "beyond-fit"     // the answer is about more than the log that the scenario is fitted to shows
 	noCapacity    = "no-capacity"    // seats cost nothing in the scenario
 	inventedNames = "invented-names" // the change deals new hands, which follow from names that the scenario invents
 )
@@ -28,7 +27,7 @@ func (a *Answer) trust(c *Candidate) []result.Trust {
 		all = append(all, t)
 	}
 	if f := a.search.Fit; f != nil {
-		add(beyondFit, fitText(f))
+		add(result.BeyondFit, fitText(f))
 		rejected := int64(0)
 		for i := range f.Workloads {
 			rejected += f.Workloads[i].Rejected

@@ -61,6 +61,7 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	result.Summary.TrustWhatIf()
+	m.collector.trustMeasured(result.Summary)
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)
 	result.Evidence = m.collector.evidenceOf()

@@ -338,9 +338,9 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Servers that execute more requests on average than their capacity was measured for have a warning: 600 executions of 2 s in
+// Servers that execute more requests on average than their capacity was measured for are a reason to trust the run less: 600 executions of 2 s in
 // 100 s are 12 at a time, six at each of two servers.
-func TestWarningOfCapacity(t *testing.T) {
+func TestBeyondTheMeasuredCapacity(t *testing.T) {
 	for measured, want := range map[int]bool{0: false, 5: true, 6: false} {
 		sc := &scenario.Scenario{}
 		sc.Spec.Servers.Replicas = 2
@@ -348,9 +348,10 @@ func TestWarningOfCapacity(t *testing.T) {
 		s := &result.Summary{}
 		s.Total.Execution = &result.Distribution{Count: 600, MeanNs: 2e9}
 		c := &Collector{scenario: sc, fromNs: 50e9, toNs: 150e9}
-		c.addWarnings(s)
-		if got := len(s.Warnings) == 1 && strings.HasPrefix(s.Warnings[0], "a server executes 6 requests at a time on average; its capacity was measured up to 5,"); got != want {
-			t.Errorf("measured up to %d: %q", measured, s.Warnings)
+		c.trustMeasured(s)
+		notes := s.Verdict.Notes()
+		if got := len(notes) == 1 && strings.HasPrefix(notes[0], "a server executes 6 requests at a time on average; its capacity was measured up to 5,"); got != want {
+			t.Errorf("measured up to %d: %q", measured, notes)
 		}
 	}
 }

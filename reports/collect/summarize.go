@@ -198,14 +198,18 @@ func (c *Collector) addWarnings(s *result.Summary) {
 				w.Name, format.Percent(float64(left)/float64(w.Arrived)))
 		}
 	}
-	if x := c.beyondMeasured(s); x > 0 {
-		warn("a server executes %s requests at a time on average; its capacity was measured up to %d, so that how it executes more is extrapolated",
-			format.Digits(x), c.scenario.Spec.Servers.Capacity.Measured)
-	}
 	for i := range s.FlowSchemas {
 		if f := &s.FlowSchemas[i]; f.Name == config.CatchAll && f.Arrived > 0 {
 			warn("%s matched no FlowSchema other than catch-all: %s", format.Counted(int(f.Arrived), "request"), result.CaughtAllText(s.CatchAll))
 		}
+	}
+}
+
+// trustMeasured adds the reason BeyondFit if a server executes more requests at a time than its capacity was measured for.
+func (c *Collector) trustMeasured(s *result.Summary) {
+	if x := c.beyondMeasured(s); x > 0 {
+		s.AddTrust(result.BeyondFit, fmt.Sprintf("a server executes %s requests at a time on average; its capacity was measured up to %d, so that how it executes more is extrapolated",
+			format.Digits(x), c.scenario.Spec.Servers.Capacity.Measured))
 	}
 }
 

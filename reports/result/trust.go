@@ -24,6 +24,7 @@ const (
 	PhaseUnknown      = "phase-unknown"      // nothing says when the server adjusted its limits
 	VersionAssumed    = "version-assumed"    // nothing says of which release the server is
 	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
+	BeyondFit         = "beyond-fit"         // more than what the scenario is fitted to shows
 	WhatIf            = "what-if"            // the servers are none that exist
 )
 

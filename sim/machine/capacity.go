@@ -21,7 +21,7 @@ type Capacity struct {
 	Speed      []Speed `json:"speed,omitempty" jsonschema_description:"s: factors of the speed over time, in order of time; 1 before the first."`
 
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
-	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which the capacity was measured; a run that executes more on average has a warning. Without it there is none."`
+	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which the capacity was measured; a run that executes more on average says that this is extrapolated. Without it there is none."`
 	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. A run does not depend on it; apfsim tune repeats its answer with both ends."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
 }
@@ -76,9 +76,9 @@ func (b *Bounds) check(to *document.Checker, at string, value float64) {
 	case b.High != nil && *b.High < b.Low:
 		to.Fail(at+".high", "%v: want at least low, %v", *b.High, b.Low)
 	case math.IsInf(value, 1) && b.High != nil:
-		to.Fail(at, "does not contain the value, no bound")
+		to.Fail(at, "does not contain the value, no bound; want none if it is not the interval of this capacity")
 	case value < b.Low || b.High != nil && value > *b.High:
-		to.Fail(at, "does not contain the value, %v", value)
+		to.Fail(at, "does not contain the value, %v; want none if it is not the interval of this capacity", value)
 	}
 }
 

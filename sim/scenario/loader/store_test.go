@@ -207,7 +207,7 @@ func TestMistakesInTheIntervalOfACapacity(t *testing.T) {
         contention: {low: 0.2, high: 0.15}
         coherency: {low: 0.01, top: 1}`)), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
-		"s.yaml:10:16: spec.servers.capacity.interval.cores: does not contain the value, no bound",
+		"s.yaml:10:16: spec.servers.capacity.interval.cores: does not contain the value, no bound; want none if it is not the interval of this capacity",
 		"s.yaml:11:38: spec.servers.capacity.interval.contention.high: 0.15: want at least low, 0.2",
 		"s.yaml:12:32: spec.servers.capacity.interval.coherency.top: unknown field; want one of low, high")
 }
