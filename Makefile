@@ -225,6 +225,12 @@ performance: bench-size bench-memory bench-parts ## measure all sections of docs
 	(cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
 	$(FIGURES) peers < $$tables
 
+# It takes minutes, and the same commit always writes the same text.
+.PHONY: incidents
+incidents: build ## run the scenarios of published incidents, and write docs/incidents.md
+	bin/apfsim scenarios list --incidents --format markdown > bin/incidents.md
+	$(FIGURES) -document docs/incidents.md incidents < bin/incidents.md
+
 LIVE :=
 
 .PHONY: live

@@ -86,6 +86,16 @@ func (d *Document) Position(path string) Position {
 	return Position{File: d.File, Line: line, Column: column}
 }
 
+// Has reports whether the document has a value at path.
+func (d *Document) Has(path string) bool {
+	steps, err := splitPath(path)
+	n := d.Root
+	for _, s := range steps {
+		n = n.step(n.find(s))
+	}
+	return err == nil && n != nil
+}
+
 // step returns the value that one step leads to, or nil if there is none.
 func (n *Node) step(s step) *Node {
 	switch {

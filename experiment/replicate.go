@@ -96,7 +96,10 @@ func (r *Runs) simulate(ctx context.Context, i int, progress Progress) (outcome,
 
 // simulate makes the i-th run of the group.
 func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome, error) {
-	own := replication(g.Scenario, i)
+	own, err := drawn(g.Scenario, i)
+	if err != nil {
+		return outcome{}, err
+	}
 	if g.precision.Wanted == 0 {
 		run, err := simulate(ctx, own, g.files, progress)
 		return outcome{completed: run}, err

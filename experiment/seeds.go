@@ -30,6 +30,15 @@ func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 	return &own
 }
 
+// drawn returns the scenario of the i-th run with the values that its seed draws of what is unknown.
+func drawn(sc *scenario.Scenario, i int) (*scenario.Scenario, error) {
+	own, err := sc.ForRun(sc.Spec.Seed+uint64(i), sc.Spec.Replications)
+	if err == nil {
+		own.Metadata.Name = replication(sc, i).Metadata.Name
+	}
+	return own, err
+}
+
 // CheckNames returns an error if runs of two scenarios have the same name and would be written to the same folder.
 func CheckNames(all []*scenario.Scenario) error {
 	owners := map[string]string{}

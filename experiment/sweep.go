@@ -99,10 +99,12 @@ func (r *Remaining) chooseWarmups(ctx context.Context, progress Progress) error 
 func (r *Remaining) simulate(ctx context.Context, run int, progress Progress) error {
 	s := r.grid.Sweep
 	point, seed := s.PointOf(run)
-	sc := *r.grid.Points[point]
-	sc.Spec.Seed = seed
-	sc.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", s.Scenario, s.Describe(point), seed)
-	result, err := simulate(ctx, &sc, Outputs{EveryFlow: s.Flows}, progress)
+	own, err := r.grid.Points[point].ForRun(seed, s.Replications)
+	if err != nil {
+		return err
+	}
+	own.Metadata.Name = fmt.Sprintf("%s (%s, seed %d)", s.Scenario, s.Describe(point), seed)
+	result, err := simulate(ctx, own, Outputs{EveryFlow: s.Flows}, progress)
 	if err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func TestErrors(t *testing.T) {
 		{"parts", page("parts"), "", "has no lines of BenchmarkRun"},
 		{"parts", page("parts"), "BenchmarkRun/load=1/flows=2 1 5 ns/op\n", "has no profile"},
 		{"parts", page("parts"), partsInput[strings.Index(partsInput, "PASS"):], "a profile comes before"},
-		{"peers", page("peers"), "A: example\n", "want the output of bench-peers -format markdown"},
+		{"peers", page("peers"), "A: example\n", "want the output of bench-peers or scenarios list with the format markdown"},
 	} {
 		status, stderr, text, images := write(t, test.section, test.document, test.input)
 		if status != 1 || !strings.Contains(stderr, test.want) {
@@ -236,7 +236,7 @@ func TestErrors(t *testing.T) {
 	for _, args := range []string{"", "size", "sizes memory"} {
 		var stderr bytes.Buffer
 		status := run(strings.NewReader(sizesInput), &stderr, strings.Fields(args))
-		if want := fmt.Sprintf("figures: %q: want one of sizes, memory, parts or peers\n", strings.Fields(args)); status != 2 || stderr.String() != want {
+		if want := fmt.Sprintf("figures: %q: want one of sizes, memory, parts, peers or incidents\n", strings.Fields(args)); status != 2 || stderr.String() != want {
 			t.Errorf("status %d, %q; want 2, %q", status, &stderr, want)
 		}
 	}

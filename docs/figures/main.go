@@ -1,4 +1,5 @@
-// Figures writes measurements into docs/background/performance.md. It reads the output of a
+// Figures writes measurements into docs/background/performance.md, and what simulations of published incidents yield
+// into docs/incidents.md. It reads the output of a
 // measurement and writes one section of the document, and the chart of the section if it has
 // one. The Makefile has a target for each section.
 //
@@ -6,6 +7,7 @@
 //	figures memory  < lines of BenchmarkMemory
 //	figures parts   < lines of BenchmarkRun, each followed by its profile, as of go tool pprof -top
 //	figures peers   < Markdown of bench-peers
+//	figures -document docs/incidents.md incidents < Markdown of apfsim scenarios list --incidents
 //
 // A section is between two comments, <!-- sizes --> and <!-- end of sizes -->. If the input has an
 // error or is incomplete, nothing is written.
@@ -35,13 +37,14 @@ type section struct {
 // sections are the functions that make a section from the output of a measurement, by the name
 // of the section.
 var sections = map[string]func(input string) (section, error){
-	"sizes":  sizes,
-	"memory": memory,
-	"parts":  parts,
-	"peers":  peers,
+	"sizes":     sizes,
+	"memory":    memory,
+	"parts":     parts,
+	"peers":     headed,
+	"incidents": headed,
 }
 
-const sectionNames = "sizes, memory, parts or peers"
+const sectionNames = "sizes, memory, parts, peers or incidents"
 
 func main() { os.Exit(run(os.Stdin, os.Stderr, os.Args[1:])) }
 
@@ -130,10 +133,10 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-// peers returns a section with the tables of bench-peers, unchanged.
-func peers(input string) (section, error) {
-	if !strings.Contains(input, "\n### ") {
-		return section{}, errors.New("the input has no headings; want the output of bench-peers -format markdown")
+// headed returns a section with the tables of a program that writes Markdown, unchanged.
+func headed(input string) (section, error) {
+	if !strings.HasPrefix(input, "### ") && !strings.Contains(input, "\n### ") {
+		return section{}, errors.New("the input has no headings; want the output of bench-peers or scenarios list with the format markdown")
 	}
 	return section{text: input}, nil
 }

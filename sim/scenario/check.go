@@ -52,6 +52,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 		c.store()
 	}
 	c.thresholds(complete)
+	c.source(complete)
 	if complete && len(c.Errors) == 0 {
 		c.memory()
 	}

@@ -44,6 +44,9 @@ type Scenario struct {
 	Inputs []Input `json:"-"`
 	// Document is what the scenario was decoded from.
 	Document *document.Document `json:"-"`
+	// Reread reads the scenario again, with the same options, and with these values of the fields of Metadata.Unknowns, in
+	// the order of their paths. A field that an option assigns to keeps that value.
+	Reread func(values []string) (*Scenario, document.Errors) `json:"-"`
 }
 
 // Input is a file that a scenario was read from.
@@ -58,10 +61,17 @@ type Input struct {
 	SHA256 func() (string, error)
 }
 
-// Metadata names a scenario.
+// Metadata names a scenario, and says where it comes from.
 type Metadata struct {
 	Name        string `json:"name" document:"required" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"Lower-case letters, digits and dashes; the name of the folder of the results."`
 	Description string `json:"description,omitempty"`
+
+	Source   *Source  `json:"source,omitempty" jsonschema_description:"The publication that the scenario reproduces."`
+	Figures  []Figure `json:"figures,omitempty" jsonschema_description:"The published numbers, and the statistics that reproduce them."`
+	Unknowns Unknowns `json:"unknowns,omitempty" jsonschema_description:"What the source does not say: the distribution of the value of a field, by the path of the field. Each of several replications draws it; a single run has what the field says."`
+	// Calibration has the paths of the fields.
+	Calibration   map[string]string `json:"calibration,omitempty" jsonschema_description:"Which fields were chosen so that a published number comes out, and how."`
+	NotReproduced string            `json:"notReproduced,omitempty" jsonschema_description:"What of the source the scenario does not reproduce, and why."`
 }
 
 // Spec is the content of a scenario.

@@ -24,6 +24,12 @@ func (s *Scenario) CheckThresholds(all metric.Thresholds) document.Errors {
 }
 
 func (sc *Scenario) checkThresholds(all metric.Thresholds, complete bool) (errors, warnings document.Errors) {
+	return all.Check(sc.tagValues(complete))
+}
+
+// tagValues returns what is known of a run of the scenario before it begins. The configuration is complete if all of it could be
+// read.
+func (sc *Scenario) tagValues(complete bool) *metric.Run {
 	s := &sc.Spec
 	run := metric.Run{Judged: s.Duration - s.LongestWarmup(), Values: map[string][]string{}}
 	if s.Servers.FlowControl == server.MaxInFlight || s.Servers.FlowControl == server.NoFlowControl {
@@ -49,5 +55,5 @@ func (sc *Scenario) checkThresholds(all metric.Thresholds, complete bool) (error
 		}
 		run.Values[metric.TagFlowSchema], run.Values[metric.TagPriorityLevel] = schemas, levels
 	}
-	return all.Check(&run)
+	return &run
 }

@@ -55,6 +55,7 @@ func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, docum
 		errors.Add(document.Position{File: shown}, "", "%s", unreadable(fsys, name, file.err))
 		return nil, errors
 	}
+	options.Cache = cache
 	docs, errors := yaml.Parse(shown, file.text)
 	assignments, wrong := assign.Parse(options.Set)
 	errors = append(errors, wrong...)
@@ -62,6 +63,9 @@ func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, docum
 	for i := range docs {
 		r := reading{fsys: fsys, path: name, cache: cache, check: document.Checker{Document: &docs[i]}}
 		wrong := r.read(shown, file, assignments, &options)
+		if len(wrong) == 0 && len(errors) == 0 {
+			wrong = r.unknowns(i, file, &options)
+		}
 		scenarios = append(scenarios, r.scenario)
 		errors = append(errors, wrong...)
 	}

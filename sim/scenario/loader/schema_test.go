@@ -197,6 +197,7 @@ func TestSchemaTakesScenarios(t *testing.T) {
 		"inline objects": withSpec("config:\n    objects:\n    - " + strings.ReplaceAll(strings.TrimSpace(batchLevel), "\n", "\n      ")),
 		"windows":        withSpec("thresholds: {wait: [max < 1s, {threshold: max < 1s, over: 10s}]}"),
 		"a release":      withSpec("servers: {kubernetesVersion: \"1.20\"}"),
+		"a source":       sourced,
 		"a patch":        withSpec("servers: {kubernetesVersion: 1.26.8}"),
 		"feature gates":  withSpec("servers: {featureGates: {WatchList: false}}"),
 		"a phase":        withSpec("servers: {adjustmentPhase: 3s}"),
