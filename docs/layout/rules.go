@@ -40,7 +40,6 @@ var notInCore = []string{"context", "io/fs", "log", "log/slog", "math/rand", "ma
 var own = map[string]string{
 	"experiment/upgrade":     "it asks the parts of an upgrade for what they know, and of experiment only for runs",
 	"experiment/fit/retries": "it matches arrivals to rejections by their times, and knows no scenario",
-	"experiment/fit/sharing": "it estimates a capacity from times of executions, and knows no scenario",
 	"internal/extsort":       "sorting in files has nothing to do with the logs that are sorted",
 	"lint/space":             "it computes with sets of requests, and knows no rule of lint",
 	"sim/registry/change":    "it computes objects from objects, without a request, a time or a store",

@@ -28,7 +28,7 @@ type Call struct {
 	Type    string   // the media type of the body
 	Watch   bool
 
-	User   string
+	User   string   // to be impersonated; empty for none
 	Groups []string // besides those that the server adds to the impersonated user
 }
 
@@ -37,7 +37,10 @@ func (c *Call) URL() string { return c.Address.RequestURI() }
 
 // Header returns the header of the request.
 func (c *Call) Header() http.Header {
-	h := http.Header{"Accept": {"application/json"}, authentication.ImpersonateUserHeader: {c.User}}
+	h := http.Header{"Accept": {"application/json"}}
+	if c.User != "" {
+		h.Set(authentication.ImpersonateUserHeader, c.User)
+	}
 	for _, g := range c.Groups {
 		h.Add(authentication.ImpersonateGroupHeader, g)
 	}
@@ -51,6 +54,7 @@ func (c *Call) Header() http.Header {
 // the server serves, paths have the version v1 and writes have no body: it is enough to show what would be sent.
 type Calls struct {
 	Writes    bool // whether writes are meant to last; otherwise they have dryRun=All
+	Self      bool // whether the user who authenticates sends them, and impersonates nobody
 	Resources map[cluster.GroupResource]cluster.Resource
 }
 
@@ -72,10 +76,15 @@ func (c *Calls) Of(a *classify.Attributes, query string) (*Call, error) {
 }
 
 func (c *Calls) build(a *classify.Attributes, query string) (*Call, error) {
-	if err := checkIdentity(a); err != nil {
-		return nil, err
+	if !c.Self {
+		if err := checkIdentity(a); err != nil {
+			return nil, err
+		}
 	}
-	call := &Call{Method: strings.ToUpper(a.Verb), User: a.User, Groups: impersonated(a.User, a.Groups)}
+	call := &Call{Method: strings.ToUpper(a.Verb)}
+	if !c.Self {
+		call.User, call.Groups = a.User, impersonated(a.User, a.Groups)
+	}
 	if !a.IsResource() {
 		var err error
 		if call.Address, err = recorded(a.Path); err == nil {

@@ -189,7 +189,7 @@ func (l *loop) Arrive(nowNs int64, r *server.Request) {
 	watchFor := time.Duration(r.WatchNs)
 	s.At = time.Since(l.start)
 	l.goroutines.Go(func() {
-		answer := send(l.sending, l.Client, l.Server, call, watchFor, l.endWatches)
+		answer := Send(l.sending, l.Client, l.Server, call, watchFor, l.endWatches)
 		select {
 		case l.answers <- delivered{s, answer}:
 		case <-l.sending.Done(): // nobody listens any more

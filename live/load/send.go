@@ -15,7 +15,7 @@ import (
 	"apfsim/live/guard"
 )
 
-// Answer is what the client sees of the answer to a request. Times are since the call of send.
+// Answer is what the client sees of the answer to a request. Times are since the call of Send.
 type Answer struct {
 	Status            int // 0 without an answer
 	RetryAfterSeconds int // 0 if the answer has none
@@ -36,8 +36,8 @@ type Answer struct {
 // mostMessage is how much of an answer is read as a message.
 const mostMessage = 1 << 14
 
-// send sends a request and reads the answer to its end. A watch ends after watchFor, or with the channel.
-func send(ctx context.Context, client *http.Client, server *url.URL, call *Call, watchFor time.Duration, endWatches <-chan struct{}) (a Answer) {
+// Send sends a request and reads the answer to its end. A watch ends after watchFor, or with the channel.
+func Send(ctx context.Context, client *http.Client, server *url.URL, call *Call, watchFor time.Duration, endWatches <-chan struct{}) (a Answer) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, call.Method, server.String(), bytes.NewReader(call.Body))

@@ -89,7 +89,11 @@ func (r *Run) Summary() *Summary {
 // CheckFolder returns an error if a folder for the results exists and is not empty: what was measured is
 // never replaced.
 func CheckFolder(dir, name string) error {
-	folder := output.Folder(dir, name)
+	return CheckEmpty(output.Folder(dir, name))
+}
+
+// CheckEmpty returns an error if a folder for results exists and is not empty.
+func CheckEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0:

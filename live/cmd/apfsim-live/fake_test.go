@@ -29,7 +29,9 @@ type fake struct {
 	*httptest.Server
 	answer  func(w http.ResponseWriter, r *http.Request) // to impersonated requests; nil: 200
 	metrics func(n int) (status int, text string)        // to the n-th request for /metrics, from 1
-	noNames bool                                         // the user may not read the objects of flow control
+	// measured answers to the user's own requests that ask for no document, which are those of a calibration; nil: 404.
+	measured func(w http.ResponseWriter, r *http.Request)
+	noNames  bool // the user may not read the objects of flow control
 
 	mu      sync.Mutex
 	load    []received
@@ -93,6 +95,14 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		text, ok := documents[r.URL.Path]
+		if !ok && f.measured != nil {
+			f.mu.Lock()
+			f.load = append(f.load, received{at: time.Now(), method: r.Method, url: r.URL.String()})
+			f.mu.Unlock()
+			w.Header().Set("X-Kubernetes-PF-FlowSchema-UID", "schema-1")
+			f.measured(w, r)
+			return
+		}
 		if f.noNames && strings.Contains(r.URL.Path, "flowschemas") {
 			w.WriteHeader(http.StatusForbidden)
 			text, ok = `{"message": "flowschemas is forbidden"}`, true

@@ -31,11 +31,15 @@ func TestGuide(t *testing.T) {
 	}
 	documents["/api/v1"] = strings.Replace(documents["/api/v1"], `{"name": "pods",`, `{"name": "namespaces", "kind": "Namespace"}, {"name": "pods",`, 1)
 	commands := regexp.MustCompile(`(?m)^\$ apfsim-live (.*)\n((?:[^$\x60].*\n|\n)*)`).FindAllSubmatch(guide, -1)
-	if len(commands) != 2 {
-		t.Fatalf("the guide has %d commands, want 2", len(commands))
+	if len(commands) != 3 {
+		t.Fatalf("the guide has %d commands, want 3", len(commands))
 	}
+	words := regexp.MustCompile(`'[^']*'|[^ ]+`)
 	for i, c := range commands {
-		args := strings.Fields(string(c[1]))
+		args := words.FindAllString(string(c[1]), -1)
+		for i := range args {
+			args[i] = strings.Trim(args[i], "'")
+		}
 		want := statusInvalid // without --yes
 		if strings.Contains(string(c[1]), "--yes") {
 			args, want = append(args, "--max-requests", "40"), statusDone // not for as long as the guide says

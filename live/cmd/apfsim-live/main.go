@@ -97,6 +97,7 @@ usage, invalid input, or no --yes.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
+	cmd.AddCommand(newCalibrateCommand())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return invalid{err} })
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Flags().SortFlags = false
