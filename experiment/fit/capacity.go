@@ -164,7 +164,7 @@ func (f *fitter) estimateCapacity() error {
 	e := sharing.New(logs...)
 	c.set(e)
 	c.Logs = len(logs)
-	f.note("%s", c.sentence())
+	f.note("%s", c)
 	if e.Identifiable {
 		f.others.observed = shape.NewObservations(1, f.report.DurationNs)
 		law := c.law()
@@ -207,8 +207,8 @@ func (c *Capacity) law() sharing.Law {
 	return l
 }
 
-// sentence says what the log shows of the capacity.
-func (c *Capacity) sentence() string {
+// String says what the log shows of the capacity.
+func (c *Capacity) String() string {
 	if !c.Identifiable {
 		text := fmt.Sprintf("capacity: unknown, because %s. At most %s at a time, and how the server executes more is unknown", c.Reason,
 			executing(c.Most))

@@ -36,8 +36,12 @@ type Result struct {
 	Outside    []string `json:"outside"`
 }
 
-// Check imports the logs, fits a scenario, and runs it. The files are written to the folder "fitted" of the run.
-func Check(ctx context.Context, l Logs) (*Result, error) {
+// scenarioFile is the name of a fitted scenario.
+const scenarioFile = "fitted.yaml"
+
+// fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
+// folder "fitted" of the run, or to another one.
+func (l *Logs) fit(ctx context.Context, folder string) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -45,28 +49,35 @@ func Check(ctx context.Context, l Logs) (*Result, error) {
 	}
 	settings, err := incident.ReadSettings("", config, path(l.Metrics))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	sources, err := requests.Sources([]string{path(l.Audit), path(l.HTTP)}, nil, logfile.Options{})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	out := path("fitted")
+	out := path(folder)
 	if _, err := incident.Import(ctx, incident.Options{Sources: sources, Settings: settings, Dir: out,
 		From: &incident.Moment{Absolute: true, Ns: l.From.UnixNano()}, To: &incident.Moment{Absolute: true, Ns: l.To.UnixNano()}}); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	base := filepath.Join(out, "scenario.yaml")
 	text, err := os.ReadFile(base)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	file := filepath.Join(out, "trace.jsonl")
-	f, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) }, fit.Options{File: file, Name: "fitted", Base: text, BaseFile: base, Dir: out})
+	f, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) },
+		fit.Options{File: file, Name: "fitted", Base: text, BaseFile: base, Dir: out, Capacity: true})
+	return f, filepath.Join(out, scenarioFile), err
+}
+
+// Check fits a scenario to the logs, and runs it.
+func Check(ctx context.Context, l Logs) (*Result, error) {
+	f, file, err := l.fit(ctx, "fitted")
 	if err != nil {
 		return nil, err
 	}
-	report, _, err := check.Complete(ctx, f, filepath.Join(out, "fitted.yaml"), check.DefaultRuns, func(*scenario.Scenario) experiment.Progress { return silent{} })
+	report, _, err := check.Complete(ctx, f, file, check.DefaultRuns, func(*scenario.Scenario) experiment.Progress { return silent{} })
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
-// The logs of a real server are fitted, and the scenario predicts most of what they say.
-func TestCheck(t *testing.T) {
+// logged copies the logs of a real server, of a minute, to a folder.
+func logged(t *testing.T) Logs {
+	t.Helper()
 	dir := t.TempDir()
 	logs := filepath.Join("..", "..", "sim", "trace", "logfile", "testdata")
 	state := filepath.Join("..", "..", "cmd", "apfsim", "testdata", "live")
@@ -24,8 +26,13 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	from := time.Date(2026, 11, 21, 22, 53, 48, 0, time.UTC)
-	r, err := Check(context.Background(), Logs{Dir: dir, Audit: "audit.log", HTTP: "kube-apiserver.log", Metrics: "after.metrics", Config: "config.yaml",
-		From: from, To: from.Add(time.Minute)})
+	return Logs{Dir: dir, Audit: "audit.log", HTTP: "kube-apiserver.log", Metrics: "after.metrics", Config: "config.yaml", From: from, To: from.Add(time.Minute)}
+}
+
+// The logs of a real server are fitted, and the scenario predicts most of what they say.
+func TestCheck(t *testing.T) {
+	logs := logged(t)
+	r, err := Check(context.Background(), logs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +40,43 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Nothing arrived a year later.
-	if _, err := Check(context.Background(), Logs{Dir: dir, Audit: "audit.log", HTTP: "kube-apiserver.log", Metrics: "after.metrics",
-		From: from.AddDate(1, 0, 0), To: from.AddDate(1, 0, 1)}); err == nil {
+	logs.From, logs.To = logs.From.AddDate(1, 0, 0), logs.To.AddDate(1, 0, 0)
+	if _, err := Check(context.Background(), logs); err == nil {
 		t.Error("no error without requests")
+	}
+}
+
+// A model predicts the requests of another load: those with the verb arrive as often as is asked for, and the others as before.
+func TestModel(t *testing.T) {
+	m, err := Fit(context.Background(), logged(t), "model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Known || !strings.HasPrefix(m.Capacity, "capacity: unknown, because ") {
+		t.Errorf("%v, %q; want no capacity, because the log shows no busy moment", m.Known, m.Capacity)
+	}
+	count := func(load float64) map[string]int {
+		run, err := m.Run(context.Background(), 3, "list", load, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int{}
+		for i := range run {
+			counts[run[i].Verb]++
+			if run[i].ArrivalNs > int64(50*time.Second) {
+				t.Fatalf("%s at %d ns; want none after 50s", run[i].Verb, run[i].ArrivalNs)
+			}
+		}
+		return counts
+	}
+	once, thrice := count(1), count(3)
+	if n := float64(thrice["list"]) / float64(once["list"]); once["list"] < 50 || n < 2.3 || n > 3.7 {
+		t.Errorf("%d lists, and %d with three times the load", once["list"], thrice["list"])
+	}
+	if once["get"] == 0 || once["get"] != thrice["get"] {
+		t.Errorf("%d and %d gets; want as many", once["get"], thrice["get"])
+	}
+	if _, err := m.Run(context.Background(), 3, "patch", 2, Servers{Stop: time.Second, Duration: time.Minute}); err == nil || !strings.Contains(err.Error(), "no workload has requests with the verb patch") {
+		t.Error(err)
 	}
 }

@@ -26,6 +26,8 @@ type Outcome struct {
 	FinalSeats          int    `json:"finalSeats"`
 	AdditionalLatencyNs int64  `json:"additionalLatencyNs"`
 	RetryAfterSeconds   int    `json:"retryAfterSeconds"`
+	DispatchNs          int64  `json:"dispatchNs"` // of a simulated request
+	FinishNs            int64  `json:"finishNs"`   // when the execution ended, or the answer to a live request was complete
 }
 
 // What can become of a request, and the reasons of a rejection.

@@ -17,44 +17,66 @@ import (
 	"apfsim/reports/report"
 )
 
-// The measured section of a document is between these lines.
-const (
-	sectionStart = "<!-- measured -->\n"
-	sectionEnd   = "<!-- end of measured -->\n"
-)
-
 // chartName is the name of the chart, whose file is in the folder images beside the folder of the document.
 const chartName = "live-waits"
 
-// WriteDocument writes the measured section of a document, and its chart.
+// The sections of the page of the documentation are between these lines.
+const (
+	sectionStart = "<!-- measured -->\n"
+	sectionEnd   = "<!-- end of measured -->\n"
+	busyStart    = "<!-- busy -->\n"
+	busyEnd      = "<!-- end of busy -->\n"
+)
+
+// WriteDocument writes the measured section of a page, and its chart.
 func (r *Results) WriteDocument(file string) error {
+	return writeSection(file, sectionStart, sectionEnd, r.Document())
+}
+
+// WriteBusy writes the section of the busy cases of a page.
+func WriteBusy(file string, cases []*Busy) error {
+	var all []*report.Document
+	for _, b := range cases {
+		all = append(all, b.Document())
+	}
+	return writeSection(file, busyStart, busyEnd, all...)
+}
+
+// writeSection writes documents as a section of a page, and their charts beside it.
+func writeSection(file, start, end string, documents ...*report.Document) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	before, remaining, found := strings.Cut(string(text), sectionStart)
-	_, after, ended := strings.Cut(remaining, sectionEnd)
+	before, remaining, found := strings.Cut(string(text), start)
+	_, after, ended := strings.Cut(remaining, end)
 	if !found || !ended {
-		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(sectionStart), strings.TrimSpace(sectionEnd))
+		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(start), strings.TrimSpace(end))
 	}
-	d := r.Document()
 	var section bytes.Buffer
-	if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
-		return err
-	}
-	for _, chart := range charts.Of(d) {
-		if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "images", chart.Name+".svg")); err != nil {
+	for _, d := range documents {
+		section.WriteString("\n")
+		if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
 			return err
 		}
+		for _, chart := range charts.Of(d) {
+			if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "images", chart.Name+".svg")); err != nil {
+				return err
+			}
+		}
 	}
-	return atomicfile.WriteFile(file, []byte(before+sectionStart+"\n"+section.String()+"\n"+sectionEnd+after))
+	return atomicfile.WriteFile(file, []byte(before+start+section.String()+"\n"+end+after))
+}
+
+// machine says on which server and machine the runs were made.
+func machine(version string) string {
+	return fmt.Sprintf("kube-apiserver %s; %s, %s/%s, processors: %d.", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // Document returns the report of all cases. A terminal shows the statistics and what fails, and the documentation shows all
 // that was measured.
 func (r *Results) Document() *report.Document {
-	d := &report.Document{Name: "live test", Ran: fmt.Sprintf("kube-apiserver %s; %s, %s/%s, processors: %d.",
-		r.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	d := &report.Document{Name: "live test", Ran: machine(r.Version),
 		Pictures: slices.Values([]*report.Picture{r.picture()})}
 	add := func(p report.Part) {
 		if p.Table == nil || len(p.Table.Rows) > 0 {

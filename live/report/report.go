@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -171,16 +170,7 @@ func (r *Results) Void() (cases []string) {
 }
 
 // WriteFile writes the results of a case as JSON.
-func (c *Case) WriteFile(file string) error {
-	text, err := json.MarshalIndent(c, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
-}
+func (c *Case) WriteFile(file string) error { return writeFile(file, c) }
 
 // ReadFile reads the results of a case.
 func ReadFile(file string) (*Case, error) {

@@ -69,6 +69,7 @@ func live(planned *outcome.Outcome, e *serverlog.Entry, start time.Time, overhea
 	o := outcome.Outcome{Record: planned.Record, Workload: planned.Workload, FlowSchema: e.FlowSchema, PriorityLevel: e.PriorityLevel,
 		Outcome: outcome.Executed, Seats: e.Seats}
 	o.ArrivalNs = max(0, e.ArrivalNs-start.UnixNano())
+	o.FinishNs = o.ArrivalNs + e.TotalNs
 	if e.FinalSeats > 0 {
 		o.FinalSeats, o.AdditionalLatencyNs = e.FinalSeats, max(0, e.AdditionalNs)
 	}

@@ -135,7 +135,11 @@ func Run(ctx context.Context, b *apiserver.Binaries, file, name, dir string) (_ 
 	if t.Replay, err = outcome.Replay(ctx, file, dir, t.Live.Requests, t.PhaseNs, resources); err != nil {
 		return nil, err
 	}
-	t.Fit, err = fit(ctx, file, dir, start, start.Add(time.Duration(sc.Spec.Duration)))
+	fittedTo, err := logsOf(file, dir, start, start.Add(time.Duration(sc.Spec.Duration)))
+	if err != nil {
+		return nil, err
+	}
+	t.Fit, err = fitted.Check(ctx, *fittedTo)
 	return t, err
 }
 
@@ -148,13 +152,13 @@ const (
 	configFile    = "config.yaml"
 )
 
-// fit fits a scenario to the logs of a run, with the flow-control objects of its case.
-func fit(ctx context.Context, file, dir string, from, to time.Time) (*fitted.Result, error) {
+// logsOf returns the logs of a time of a run, with the flow-control objects of its case.
+func logsOf(file, dir string, from, to time.Time) (*fitted.Logs, error) {
 	objects, _, err := caseObjects(file)
 	if err != nil {
 		return nil, err
 	}
-	logs := fitted.Logs{Dir: dir, Audit: auditLog, HTTP: httpLog, Metrics: afterMetrics, From: from, To: to}
+	logs := &fitted.Logs{Dir: dir, Audit: auditLog, HTTP: httpLog, Metrics: afterMetrics, From: from, To: to}
 	if len(objects) > 0 {
 		logs.Config = configFile
 		text, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
@@ -165,7 +169,7 @@ func fit(ctx context.Context, file, dir string, from, to time.Time) (*fitted.Res
 			return nil, err
 		}
 	}
-	return fitted.Check(ctx, logs)
+	return logs, nil
 }
 
 // users returns who sends the requests.
@@ -230,6 +234,9 @@ func keep(dir string, server *apiserver.Server, before, after observed.Scrape) e
 		}
 	}
 	for name, text := range map[string]observed.Scrape{beforeMetrics: before, afterMetrics: after} {
+		if text == nil {
+			continue
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}

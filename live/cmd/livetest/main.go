@@ -1,7 +1,7 @@
 // Livetest runs the cases of live/cases against a kube-apiserver and compares the live runs with the replay of
 // what was measured and with the prediction. See docs/background/live.md.
 //
-//	livetest [-repository DIR] [-results DIR] [-runs N] [-seeds N] [-document FILE [-document-only]] [CASE...]
+//	livetest [-repository DIR] [-results DIR] [-runs N] [-seeds N] [-document FILE [-document-only]] [-predict-only] [CASE...]
 //
 // It prints each comparison, and the table of all cases. Exit status: 0 all comparisons hold; 1 one does not, or
 // a run failed; 2 wrong usage.
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"apfsim/live/apiserver"
+	"apfsim/live/calibrate"
 	"apfsim/live/compare"
 	"apfsim/live/outcome"
 	"apfsim/live/report"
@@ -41,10 +42,13 @@ func main() {
 // cases are the names of the cases, in the order of the table.
 var cases = []string{"underload", "elephant", "overload", "borrowing", "lists"}
 
+// busyCases are the names of the cases in which requests take processor time.
+var busyCases = []string{"busy-lists", "busy-writes"}
+
 type options struct {
 	repository, results, document string
 	runs, seeds                   int
-	documentOnly                  bool
+	documentOnly, predictOnly     bool
 }
 
 // run is the whole program; it returns the exit status.
@@ -56,6 +60,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	flags.StringVar(&o.results, "results", "results/live", "the `folder` for logs, traces and figures of the runs")
 	flags.StringVar(&o.document, "document", "", "the `file` into which the measured section is written; none by default")
 	flags.BoolVar(&o.documentOnly, "document-only", false, "make no runs, and write the document from the latest results of all cases")
+	flags.BoolVar(&o.predictOnly, "predict-only", false, "make no runs, and fit and predict again from the logs of the latest runs of the busy cases")
 	flags.IntVar(&o.runs, "runs", 3, "live runs of each case")
 	flags.IntVar(&o.seeds, "seeds", 20, "predictions with other seeds")
 	switch err := flags.Parse(args); {
@@ -65,12 +70,19 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		return 2
 	}
 	chosen := flags.Args()
-	if len(chosen) == 0 {
-		chosen = cases
+	switch {
+	case len(chosen) == 0 && o.predictOnly:
+		chosen = busyCases
+	case len(chosen) == 0:
+		chosen = slices.Concat(cases, busyCases)
 	}
 	for _, name := range chosen {
-		if !slices.Contains(cases, name) {
-			fmt.Fprintf(stderr, "livetest: %q is not a case; use some of %s\n", name, strings.Join(cases, ", "))
+		if all := slices.Concat(cases, busyCases); !slices.Contains(all, name) {
+			fmt.Fprintf(stderr, "livetest: %q is not a case; use some of %s\n", name, strings.Join(all, ", "))
+			return 2
+		}
+		if o.predictOnly && !slices.Contains(busyCases, name) {
+			fmt.Fprintf(stderr, "livetest: -predict-only: %q is not a busy case; use some of %s\n", name, strings.Join(busyCases, ", "))
 			return 2
 		}
 	}
@@ -90,12 +102,23 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 	if o.documentOnly {
 		return true, o.writeDocument(stderr)
 	}
-	binaries, err := apiserver.Build(ctx, o.repository, stderr)
-	if err != nil {
-		return false, err
+	var binaries *apiserver.Binaries
+	if !o.predictOnly {
+		if binaries, err = apiserver.Build(ctx, o.repository, stderr); err != nil {
+			return false, err
+		}
 	}
 	results := &report.Results{Version: apiserver.Version}
+	passed = true
 	for _, name := range chosen {
+		if slices.Contains(busyCases, name) {
+			holds, err := o.busy(ctx, stdout, stderr, binaries, name)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", name, err)
+			}
+			passed = passed && holds
+			continue
+		}
 		c, err := o.one(ctx, stdout, binaries, name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", name, err)
@@ -105,24 +128,100 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 		}
 		results.Cases = append(results.Cases, *c)
 	}
-	if err := render.Text(stdout, results.Document(), format.TextOptions{}); err != nil {
-		return false, err
+	if len(results.Cases) > 0 {
+		if err := render.Text(stdout, results.Document(), format.TextOptions{}); err != nil {
+			return false, err
+		}
 	}
 	if len(results.Failures())+len(results.Void()) > 0 {
-		return false, nil
+		return false, o.writeBusy(stderr)
 	}
-	return true, o.writeDocument(stderr)
+	return passed, o.writeDocument(stderr)
+}
+
+// busy makes the runs of a busy case, and returns whether the predictions hold.
+func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserver.Binaries, name string) (holds bool, err error) {
+	file := filepath.Join(o.repository, "live", "cases", name+".yaml")
+	dir := func(n int) string { return filepath.Join(o.results, name, fmt.Sprint(n+1)) }
+	var results *report.Busy
+	if o.predictOnly {
+		if results, err = report.ReadBusy(o.resultsOf(name)); err != nil {
+			return false, err
+		}
+	} else {
+		results = &report.Busy{Name: name, Version: apiserver.Version, Fitted: trial.FittedLoads}
+		results.Begin()
+		throughput := 0.0
+		for n := range o.runs {
+			began := time.Now()
+			t, err := trial.RunBusy(ctx, b, file, fmt.Sprintf("%s.%d", name, n+1), dir(n), n+1, throughput)
+			if err != nil {
+				return false, err
+			}
+			if t.Curve != nil {
+				throughput = t.Curve.Best()
+				results.Curve = &calibrate.Measurement{Curve: t.Curve}
+				if err := results.Curve.Fit(); err != nil {
+					return false, err
+				}
+			}
+			results.Runs = append(results.Runs, compare.NewBusyRun(t))
+			if err := results.WriteFile(o.resultsOf(name)); err != nil {
+				return false, err
+			}
+			fmt.Fprintf(stderr, "livetest: %s: run %d of %d was measured in %v\n", name, n+1, o.runs, time.Since(began).Round(time.Second))
+		}
+	}
+	for n, r := range results.Runs {
+		var began []time.Time
+		for _, l := range r.Loads {
+			began = append(began, l.Began)
+		}
+		fits, err := trial.PredictBusy(ctx, file, dir(n), began, o.seeds)
+		if err != nil {
+			return false, err
+		}
+		r.SetFits(fits)
+	}
+	if err := results.WriteFile(o.resultsOf(name)); err != nil {
+		return false, err
+	}
+	holds, _ = results.Verdict()
+	return holds, render.Text(stdout, results.Document(), format.TextOptions{})
 }
 
 func (o *options) resultsOf(name string) string {
 	return filepath.Join(o.results, name, "results.json")
 }
 
+// writeBusy writes the latest results of the busy cases into the document, whether or not the predictions hold.
+func (o *options) writeBusy(stderr io.Writer) error {
+	if o.document == "" {
+		return nil
+	}
+	var all []*report.Busy
+	for _, name := range busyCases {
+		c, err := report.ReadBusy(o.resultsOf(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(stderr, "livetest: the section of the busy cases in %s is not changed: the case %s has no results yet\n", o.document, name)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	return report.WriteBusy(o.document, all)
+}
+
 // writeDocument writes the latest results of all cases into the document. If one has none, or if a comparison fails, it
-// writes nothing. The document says of which cases all runs are void.
+// writes nothing but the busy cases. The document says of which cases all runs are void.
 func (o *options) writeDocument(stderr io.Writer) error {
 	if o.document == "" {
 		return nil
+	}
+	if err := o.writeBusy(stderr); err != nil {
+		return err
 	}
 	results := &report.Results{Version: apiserver.Version}
 	for _, name := range cases {

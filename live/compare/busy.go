@@ -1,0 +1,230 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"apfsim/live/outcome"
+	"apfsim/live/trial"
+)
+
+// What a prediction for a busy server may differ in from the live runs, which is decided before they are made.
+const (
+	busyFactor    = 1.5  // of the latencies
+	busyRejection = 0.10 // of the share of the rejections
+	// busyFirst is the time at the beginning of a load that is left out.
+	busyFirst = 5 * time.Second
+)
+
+// BusyStats are the statistics of the requests with one verb under one load, without the first seconds.
+type BusyStats struct {
+	Verb      string        `json:"verb"`
+	Requests  int           `json:"requests"`
+	PerSecond float64       `json:"perSecond"` // arrivals
+	Rejected  float64       `json:"rejected"`  // share
+	P50       time.Duration `json:"p50Ns"`     // of the latency of executed requests, and likewise P99
+	P99       time.Duration `json:"p99Ns"`
+	WaitP99   time.Duration `json:"waitP99Ns"`
+	Execution time.Duration `json:"executionNs"` // mean
+}
+
+// SummarizeBusy returns the statistics of requests by verb, lists before gets, and updates before creates.
+func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
+	type kind struct{ latencies, waits, executions []time.Duration }
+	kinds := map[string]*kind{}
+	from, to := int64(busyFirst), int64(0)
+	for i := range requests {
+		to = max(to, requests[i].ArrivalNs)
+	}
+	for i := range requests {
+		r := &requests[i]
+		if r.ArrivalNs < from {
+			continue
+		}
+		n := slices.IndexFunc(all, func(s BusyStats) bool { return s.Verb == r.Verb })
+		if n < 0 {
+			n = len(all)
+			all = append(all, BusyStats{Verb: r.Verb})
+			kinds[r.Verb] = &kind{}
+		}
+		s, k := &all[n], kinds[r.Verb]
+		s.Requests++
+		if r.Outcome != outcome.Executed {
+			s.Rejected++
+			continue
+		}
+		k.latencies = append(k.latencies, time.Duration(r.FinishNs-r.ArrivalNs))
+		k.waits = append(k.waits, time.Duration(r.WaitNs))
+		execution := r.ExecutionNs
+		if r.DispatchNs > 0 { // of a simulated request, that is the demand
+			execution = r.FinishNs - r.DispatchNs
+		}
+		k.executions = append(k.executions, time.Duration(execution))
+	}
+	for i := range all {
+		s, k := &all[i], kinds[all[i].Verb]
+		s.Rejected /= float64(s.Requests)
+		s.PerSecond = float64(s.Requests) / (float64(to-from) / float64(time.Second))
+		s.P50, s.P99, s.WaitP99, s.Execution = Percentile(k.latencies, 50), Percentile(k.latencies, 99), Percentile(k.waits, 99), Mean(k.executions)
+	}
+	slices.SortFunc(all, func(a, b BusyStats) int { return cmp.Compare(b.Verb, a.Verb) })
+	return all
+}
+
+// BusyLoad is one load of one run: what was measured and predicted.
+type BusyLoad struct {
+	Load      float64       `json:"load"`      // in parts of what the server can do
+	PerSecond float64       `json:"perSecond"` // planned arrivals of the first workload
+	Began     time.Time     `json:"began"`
+	Void      string        `json:"void,omitempty"`
+	Late      time.Duration `json:"lateP90Ns"`
+	Live      []BusyStats   `json:"live"`
+}
+
+// BusyFit is what a scenario that is fitted to one of the loads predicts, as the medians of its runs.
+type BusyFit struct {
+	Load        float64       `json:"load"`
+	Capacity    string        `json:"capacity"`
+	Known       bool          `json:"known"`
+	Failed      string        `json:"failed,omitempty"`
+	Predictions [][]BusyStats `json:"predictions"` // by load
+}
+
+// BusyRun is one run of a busy case.
+type BusyRun struct {
+	Loads []BusyLoad `json:"loads"`
+	Fits  []BusyFit  `json:"fits"`
+}
+
+// NewBusyRun returns the statistics of a run.
+func NewBusyRun(t *trial.Busy) *BusyRun {
+	r := &BusyRun{}
+	for i := range t.Loads {
+		l := &t.Loads[i]
+		b := BusyLoad{Load: l.Load, PerSecond: l.PerSecond, Began: l.Began, Late: Percentile(l.Late, 90), Live: SummarizeBusy(l.Live.Requests)}
+		switch {
+		case len(l.Missing) > 0:
+			b.Void = fmt.Sprintf("%d requests were lost, the first one %s", len(l.Missing), l.Missing[0])
+		case b.Late > mostLate:
+			b.Void = fmt.Sprintf("the sender was %v late at p90; want at most %v", b.Late.Round(time.Millisecond/10), mostLate)
+		}
+		r.Loads = append(r.Loads, b)
+	}
+	return r
+}
+
+// SetFits sets what scenarios that are fitted to the logs of the run predict.
+func (r *BusyRun) SetFits(fits []trial.BusyFit) {
+	r.Fits = nil
+	for i := range fits {
+		f := &fits[i]
+		b := BusyFit{Load: f.Load, Capacity: f.Capacity, Known: f.Known, Failed: f.Failed}
+		for k := range f.Predictions {
+			b.Predictions = append(b.Predictions, medians(f.Predictions[k]))
+		}
+		r.Fits = append(r.Fits, b)
+	}
+}
+
+// medians returns, of each statistic, the median of some runs.
+func medians(runs [][]outcome.Outcome) (all []BusyStats) {
+	var each [][]BusyStats
+	for _, run := range runs {
+		each = append(each, SummarizeBusy(run))
+	}
+	for i := range each[0] {
+		verb := each[0][i].Verb
+		of := func(value func(*BusyStats) float64) float64 {
+			var xs []float64
+			for _, run := range each {
+				if s := FindBusy(run, verb); s != nil {
+					xs = append(xs, value(s))
+				}
+			}
+			slices.Sort(xs)
+			return xs[len(xs)/2]
+		}
+		duration := func(value func(*BusyStats) time.Duration) time.Duration {
+			return time.Duration(of(func(s *BusyStats) float64 { return float64(value(s)) }))
+		}
+		all = append(all, BusyStats{Verb: verb,
+			Requests:  int(of(func(s *BusyStats) float64 { return float64(s.Requests) })),
+			PerSecond: of(func(s *BusyStats) float64 { return s.PerSecond }),
+			Rejected:  of(func(s *BusyStats) float64 { return s.Rejected }),
+			P50:       duration(func(s *BusyStats) time.Duration { return s.P50 }),
+			P99:       duration(func(s *BusyStats) time.Duration { return s.P99 }),
+			WaitP99:   duration(func(s *BusyStats) time.Duration { return s.WaitP99 }),
+			Execution: duration(func(s *BusyStats) time.Duration { return s.Execution })})
+	}
+	return all
+}
+
+// FindBusy returns the statistics of a verb; nil if there are none.
+func FindBusy(all []BusyStats, verb string) *BusyStats {
+	for i := range all {
+		if all[i].Verb == verb {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// BusyChecks compares what the scenarios fitted to one load predict for another with the live runs that are not void. No
+// check has a prediction of a scenario whose log does not say what the capacity is.
+func BusyChecks(runs []*BusyRun, fit, load int) (checks []Check) {
+	var live [][]BusyStats
+	for _, r := range runs {
+		if r.Loads[load].Void == "" {
+			live = append(live, r.Loads[load].Live)
+		}
+	}
+	if len(live) == 0 {
+		return nil
+	}
+	for i, r := range runs {
+		f := &r.Fits[fit]
+		if !f.Known {
+			continue
+		}
+		name := fmt.Sprintf("run %d, fitted to %v, load %v", i+1, f.Load, r.Loads[load].Load)
+		if f.Failed != "" {
+			checks = append(checks, Check{name, false, f.Failed})
+			continue
+		}
+		for _, p := range f.Predictions[load] {
+			checks = append(checks, busyChecks(name+": "+p.Verb, &p, live)...)
+		}
+	}
+	return checks
+}
+
+func busyChecks(name string, p *BusyStats, live [][]BusyStats) []Check {
+	var p50, p99 []time.Duration
+	var rejected []float64
+	for _, l := range live {
+		if s := FindBusy(l, p.Verb); s != nil {
+			p50, p99, rejected = append(p50, s.P50), append(p99, s.P99), append(rejected, s.Rejected)
+		}
+	}
+	if len(p50) == 0 {
+		return []Check{{name, false, "no such requests in the live runs"}}
+	}
+	slices.Sort(p50)
+	middle := p50[len(p50)/2]
+	mean := 0.0
+	for _, x := range rejected {
+		mean += x / float64(len(rejected))
+	}
+	between := func(what string, x, low, high time.Duration) Check {
+		low, high = time.Duration(float64(low)/busyFactor), time.Duration(float64(high)*busyFactor)
+		return Check{name + " " + what, x >= low && x <= high, fmt.Sprintf("predicted %v, allowed %v to %v", round(x), round(low), round(high))}
+	}
+	return []Check{
+		between("p50", p.P50, middle, middle),
+		between("p99", p.P99, slices.Min(p99), slices.Max(p99)),
+		{name + " rejected", p.Rejected >= mean-busyRejection && p.Rejected <= mean+busyRejection,
+			fmt.Sprintf("predicted %.1f %%, live %.1f %%, allowed ±%.0f points", 100*p.Rejected, 100*mean, 100*busyRejection)},
+	}
+}

@@ -1,0 +1,86 @@
+package fitted
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"apfsim/internal/atomicfile"
+	"apfsim/live/outcome"
+)
+
+// Model is a scenario that is fitted to the log of one load of a server, to predict another load.
+type Model struct {
+	// Capacity says what the log shows of the capacity of the server.
+	Capacity string
+	Known    bool // whether the scenario has the capacity
+
+	file, dir string
+	workloads int
+	verbs     []string // of the requests of the workloads
+}
+
+// Servers are what a log does not say, and how long the load lasts.
+type Servers struct {
+	MaxRequestsInflight         int
+	MaxMutatingRequestsInflight int
+	Stop                        time.Duration // of the load
+	Duration                    time.Duration // of the run, so that what waits at the end of the load is answered
+}
+
+// Fit fits a model to logs. The files are written to a folder of theirs.
+func Fit(ctx context.Context, l Logs, folder string) (*Model, error) {
+	f, file, err := l.fit(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.WriteFile(file, f.Scenario); err != nil {
+		return nil, err
+	}
+	m := &Model{file: file, dir: filepath.Dir(file)}
+	if c := f.Report.Capacity; c != nil {
+		m.Capacity, m.Known = c.String(), c.Identifiable
+	}
+	sc, err := outcome.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sc.Spec.Workload {
+		verb := ""
+		if all := sc.Spec.Workload[i].Requests; len(all) > 0 {
+			verb = all[0].Request.Verb
+		}
+		m.verbs = append(m.verbs, verb)
+	}
+	return m, nil
+}
+
+// Run runs the model with a seed. Requests with a verb arrive so many times as often as in the log.
+func (m *Model) Run(ctx context.Context, seed int, verb string, load float64, s Servers) ([]outcome.Outcome, error) {
+	set := []string{
+		fmt.Sprintf("spec.seed=%d", seed), fmt.Sprintf("spec.duration=%v", s.Duration), "spec.warmup=0s",
+		fmt.Sprintf("spec.servers.maxRequestsInflight=%d", s.MaxRequestsInflight),
+		fmt.Sprintf("spec.servers.maxMutatingRequestsInflight=%d", s.MaxMutatingRequestsInflight),
+	}
+	scaled := false
+	for i, v := range m.verbs {
+		set = append(set, fmt.Sprintf("spec.workload[%d].stop=%v", i, s.Stop))
+		if v == verb {
+			set = append(set, fmt.Sprintf("spec.workload[%d].load=%v", i, load))
+			scaled = true
+		}
+	}
+	if !scaled {
+		return nil, fmt.Errorf("%s: no workload has requests with the verb %s", m.file, verb)
+	}
+	sc, err := outcome.Load(m.file, set...)
+	if err != nil {
+		return nil, err
+	}
+	run, err := outcome.Simulate(ctx, sc, filepath.Join(m.dir, "predicted.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	return run.Requests, nil
+}
