@@ -256,8 +256,12 @@ apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster
 live-parts: ## test the parts of the live test, and apfsim-live, without a server
 	cd live && go vet ./... && go test -count=1 ./...
 
+.PHONY: library
+library: ## test the module that uses apfsim as a library
+	cd docs/examples/library && go vet ./... && go test -count=1 ./...
+
 .PHONY: layout
-layout: ## write the table of packages into docs/background/layout.md
+layout: ## write the table of packages into docs/background/layout.md, and the API into docs/reference/api.txt
 	go run ./docs/layout
 
 .PHONY: lint
@@ -267,7 +271,7 @@ lint: ## check formatting, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 
 # The folders of the other modules. That of conformance/releases/driver is written anew for each release.
-OTHER_MODULES := conformance live live/binaries conformance/maintain
+OTHER_MODULES := conformance live live/binaries conformance/maintain docs/examples/library
 
 .PHONY: lint-all
 lint-all: lint ## check all modules, as make lint does the main one

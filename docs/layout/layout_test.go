@@ -54,6 +54,71 @@ func TestTableIsCurrent(t *testing.T) {
 	}
 }
 
+// A change of what other modules can use is in the diff of the file that lists it.
+func TestAPIIsCurrent(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, apiFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := project(t)
+	want, err := api(root, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), want); diff != "" {
+		t.Errorf("%s is not current; run: make layout\n%s", apiFile, diff)
+	}
+	for _, name := range apiPackages {
+		if !slices.ContainsFunc(all, func(p *pkg) bool { return p.name == name }) {
+			t.Errorf("the package %s, which is part of the API, does not exist", name)
+		}
+	}
+}
+
+// The API is what is exported, without comments and bodies.
+func TestExported(t *testing.T) {
+	dir := t.TempDir()
+	text := `// Package sample is a sample.
+package sample
+
+// C is exported.
+const C, d = 1, 2
+
+var V = f()
+
+func f() int { return d }
+
+// F is exported.
+func F(x int) (y int) {
+	return x
+}
+
+// T is exported.
+type T struct {
+	A, b int // one of them is not
+}
+
+func (t *T) M() {}
+func (t *T) n() {}
+
+type hidden struct{}
+
+func (hidden) M() {}
+`
+	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got, err := exported(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"const C, _ = 1, 2", "var V = f()", "func F(x int) (y int)",
+		"type T struct {\n\tA int\n\t// contains filtered or unexported fields\n}", "func (t *T) M()"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Each rule reports a package that violates it.
 func TestViolationsAreReported(t *testing.T) {
 	valid := func() pkg {

@@ -1,5 +1,6 @@
-// Layout writes the table of packages into docs/background/layout.md: what each package is for. Its test
-// checks that the table is current, and that the packages follow the rules of that page.
+// Layout writes the table of packages into docs/background/layout.md: what each package is for. It also writes what other modules
+// can use of them into docs/reference/api.txt. Its test checks that both are current, and that the packages follow the rules of
+// that page.
 package main
 
 import (
@@ -35,6 +36,9 @@ func run(stderr io.Writer, args []string) int {
 	if err == nil {
 		err = rewrite(filepath.Join(*root, page), table(all))
 	}
+	if err == nil {
+		err = writeAPI(*root, all)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "layout:", err)
 		return 1
@@ -43,6 +47,15 @@ func run(stderr io.Writer, args []string) int {
 		fmt.Fprintln(stderr, "layout: warning:", violation)
 	}
 	return 0
+}
+
+// writeAPI writes the file with the API.
+func writeAPI(root string, all []*pkg) error {
+	text, err := api(root, all)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(filepath.Join(root, apiFile), []byte(text))
 }
 
 // rewrite replaces the table in a file.

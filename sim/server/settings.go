@@ -41,6 +41,10 @@ type Settings struct {
 	Capacity *machine.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
 	Memory   *Memory               `json:"memory,omitempty" jsonschema_description:"The memory of a server."`
 	Handover quantity.Distribution `json:"handover,omitempty" jsonschema_description:"How long a request has its seats before its execution begins; without it 0s."`
+
+	// ChangeRules, if it is not nil, changes the rules of each server before the run: with it, a program tries a rule that no
+	// release has. It must be set after the scenario has been loaded. A scenario file cannot say it.
+	ChangeRules func(r *rules.Rules) `json:"-"`
 }
 
 // Releases returns the releases of the servers at the start, by their index.
@@ -58,17 +62,21 @@ func (s *Settings) Releases() (versions []string) {
 func (s *Settings) Rules() (*rules.Rules, error) { return s.RulesFor(s.KubernetesVersion.At(0)) }
 
 // RulesFor returns the rules by which servers of a release decide, with the feature
-// gates and the Seats. The error says that the release is not supported, or which gate it does not have; a
+// gates set, with the Seats, and with ChangeRules. The error says that the release is not supported, or which gate it does not have; a
 // valid scenario has none.
 func (s *Settings) RulesFor(version Version) (*rules.Rules, error) {
 	r, err := s.ReleaseRules(version)
-	if err == nil {
-		s.Seats.set(r)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	s.Seats.set(r)
+	if s.ChangeRules != nil {
+		s.ChangeRules(r)
+	}
+	return r, nil
 }
 
-// ReleaseRules is RulesFor without the Seats: the rules of a kube-apiserver.
+// ReleaseRules is RulesFor without the Seats and ChangeRules: the rules of a kube-apiserver.
 func (s *Settings) ReleaseRules(version Version) (*rules.Rules, error) {
 	r, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
