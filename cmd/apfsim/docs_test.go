@@ -55,6 +55,8 @@ var readersOwn = map[string]string{
 	"my-scenario.yaml":   "testdata/audit/incident.yaml",
 	"before.txt":         "testdata/metrics/before.txt",
 	"after.txt":          "testdata/metrics/after.txt",
+	"objects.yaml":       "../../scenarios/config/cluster-flowcontrol.yaml", // of the cluster of standInKubectl, as version.json
+	"version.json":       "testdata/plugin/version.json",
 }
 
 // others are programs that the documentation runs beside apfsim, and what fails where they,

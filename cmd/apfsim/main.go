@@ -33,7 +33,11 @@ const (
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // writes then fail with EPIPE, which execute ignores
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+	root := newRoot
+	if isPlugin(os.Args[0]) {
+		root = newPlugin
+	}
+	os.Exit(executeRoot(root(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // execute runs one command line and returns the exit status. Results go to stdout,
@@ -160,12 +164,18 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
+	finish(root)
+	return root
+}
+
+// finish adds to a program with all its commands what every program of this kind has: --version, help, completion, and good
+// messages on wrong usage.
+func finish(root *cobra.Command) {
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, flagMessage(cmd, err)) })
-	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newVersion(), newMan())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	strict(root)
-	return root
 }

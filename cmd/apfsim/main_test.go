@@ -25,7 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts compare the 
 
 // The tests run apfsim as a program of its own: it stands in their PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"apfsim": main})
+	testscript.Main(m, map[string]func(){"apfsim": main, pluginProgram: main, "kubectl": standInKubectl})
 }
 
 // The scripts have, beside the commands of package testscript:

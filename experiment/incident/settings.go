@@ -158,11 +158,15 @@ func (s *Settings) readConfig(names []string) error {
 	}
 	taken := map[string]bool{TraceFile: true, ScenarioFile: true, ReportFile: true}
 	for _, name := range names {
-		text, err := input.ReadFile(name, yaml.MaxBytes)
-		if err != nil {
-			return fmt.Errorf("--config: %s: cannot be read: %s; use a file", name, unreadable(err))
+		text, fetched := loader.ReplacedStdin()
+		base := "cluster.yaml"
+		if !fetched || name != loader.Stdin {
+			var err error
+			if text, err = input.ReadFile(name, yaml.MaxBytes); err != nil {
+				return fmt.Errorf("--config: %s: cannot be read: %s; use a file", name, unreadable(err))
+			}
+			base = filepath.Base(name)
 		}
-		base := filepath.Base(name)
 		for taken[base] {
 			base = "config-" + base
 		}

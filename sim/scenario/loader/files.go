@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -41,6 +42,22 @@ var stdin = sync.OnceValues(func() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(os.Stdin, yaml.MaxBytes+1))
 })
 
+// replaced is what ReplaceStdin was given; its name is "" before.
+var replaced struct {
+	name string
+	text []byte
+}
+
+// ReplaceStdin makes text what the file [Stdin] contains, and name what positions in it call it: a program that has got a
+// configuration from another program need not write it into a file. It must be called before anything is loaded.
+func ReplaceStdin(name string, text []byte) {
+	replaced.name, replaced.text = name, text
+	stdin = func() ([]byte, error) { return text, nil }
+}
+
+// ReplacedStdin returns what [Stdin] contains if ReplaceStdin was called.
+func ReplacedStdin() (text []byte, ok bool) { return replaced.text, replaced.name != "" }
+
 // stdinFile is standard input as a file, and its own information.
 type stdinFile struct {
 	*bytes.Reader
@@ -59,7 +76,7 @@ func (f *stdinFile) Sys() any                   { return nil }
 // displayName returns a file's name as positions in it have it.
 func displayName(fsys fs.FS, name string) string {
 	if fsys == host && name == Stdin {
-		return "stdin"
+		return cmp.Or(replaced.name, "stdin")
 	}
 	return name
 }
