@@ -67,3 +67,58 @@ func TestSeatsThatAreWrittenOut(t *testing.T) {
 		}
 	}
 }
+
+// The processor time and the most memory of a server are statistics: thresholds judge them, and one in bytes may have a
+// unit. A server without a capacity, a store and a memory has neither.
+func TestProcessorTimeAndMemoryAreStatistics(t *testing.T) {
+	const scenario = `apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  duration: 12s
+  warmup: 2s
+  servers: {replicas: 2, %s}
+  resources: [{resource: pods, objects: 1000, averageBytes: 100000}]
+  workload:
+  - {name: lists, clients: 4, as: {user: "u-{i}"}, request: {verb: list, resource: pods, query: "limit=100"}, execution: 1s, arrivals: {closed: {}}}
+  thresholds:
+    "cpu{server:0}": ["seconds < 30", "cores < 3"]
+    "memory{server:0}": ["max < 44.1MB", "max < 0.043 GiB"]
+`
+	run := func(servers string) *result.Summary {
+		run := sim.New(load(t, strings.Replace(scenario, "%s", servers, 1)))
+		m := collect.Measure(run, 1e9)
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		return m.Result().Summary
+	}
+	s := run("capacity: {cores: 8}, memory: {}")
+	all := result.Statistics(s)
+	sum := 0.0
+	for _, name := range []string{"cpu{server:0}.seconds", "cpu{server:1}.seconds"} {
+		i, err := result.FindStatistic(all, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += all[i].Value
+	}
+	if sum < 39.99 || sum > 40.01 {
+		t.Errorf("the servers worked %v s, want 4 requests for 10 s", sum)
+	}
+	lists := 0.0
+	for i := range s.Servers {
+		lists += float64(*s.Servers[i].MostMemoryBytes) / 11e6 // of 100 objects of 100 kB
+	}
+	if lists < 3.99 || lists > 4.01 {
+		t.Errorf("the servers had %v lists in memory, want 4", lists)
+	}
+	if v := &s.Thresholds[2]; v.Limit != 44_100_000 || !v.Passed {
+		t.Errorf("%+v, want a limit of 44.1 MB that holds", v)
+	}
+	for i := range run("adjustmentPhase: 0s").Thresholds {
+		if v := &run("adjustmentPhase: 0s").Thresholds[i]; v.Passed || v.Value != nil {
+			t.Errorf("%+v without a capacity and a memory, want no value", v)
+		}
+	}
+}

@@ -161,7 +161,7 @@ func TestMemoryOfProcesses(t *testing.T) {
   - {name: late, clients: 4, as: {user: u}, request: {verb: watch, resource: pods}, execution: 1ms, arrivals: {burst: {at: 30s, requests: 1}}, stop: 40s}
 `, func(run *Run) server.Observer {
 		return server.Observer{Tick: func(nowNs int64, _ []*server.Server) int64 {
-			used[nowNs/1e9], _ = run.Server.Memory()
+			used[nowNs/1e9], _, _ = run.Server.Memory(nowNs)
 			return nowNs + 1e9
 		}}
 	})
@@ -313,7 +313,7 @@ func TestNoRequestIsForgotten(t *testing.T) {
 			taken[server] += 300_000
 		}
 		for i, s := range run.servers {
-			if used, _ := s.Memory(); used != taken[i] {
+			if used, _, _ := s.Memory(int64(run.Scenario.Spec.Duration)); used != taken[i] {
 				rt.Errorf("server %d needs %d bytes, but its watches %d", i, used, taken[i])
 			}
 		}

@@ -302,6 +302,13 @@ func (c *Collector) addGauges(all []result.Server) {
 	}
 	for i, s := range c.servers {
 		summary := &all[i]
+		if ns, ok := s.ProcessorNs(c.toNs); ok {
+			seconds := ns / 1e9
+			summary.ProcessorSeconds = &seconds
+		}
+		if _, bytes, ok := s.Memory(c.toNs); ok {
+			summary.MostMemoryBytes = &bytes
+		}
 		for k := range s.points {
 			p := &s.points[k]
 			if p.EndNs <= c.fromNs {
@@ -311,7 +318,6 @@ func (c *Collector) addGauges(all []result.Server) {
 				summary.SlowNs += p.EndNs - max(p.StartNs, c.fromNs)
 			}
 			summary.MostInService = max(summary.MostInService, p.InService)
-			summary.MostMemoryBytes = max(summary.MostMemoryBytes, p.MemoryBytes)
 			summary.MostConnections = max(summary.MostConnections, p.Connections)
 			if p.Speed > 0 && (summary.LeastSpeed == 0 || p.Speed < summary.LeastSpeed) {
 				summary.LeastSpeed = p.Speed

@@ -218,7 +218,9 @@ func (d *diagnosis) describe(c *cause) {
 		killed, _ := d.outOfMemory()
 		peak := int64(0)
 		for i := range s.Servers {
-			peak = max(peak, s.Servers[i].MostMemoryBytes)
+			if most := s.Servers[i].MostMemoryBytes; most != nil {
+				peak = max(peak, *most)
+			}
 		}
 		c.Figures = append(c.Figures, figure("killed", float64(killed)), result.Figure{Name: "mostMemory", Value: float64(peak), Unit: "bytes"})
 		c.Sentence = fmt.Sprintf("A server was killed %s, as it needed more memory than there is; %s %s lost or refused.", timesText(killed), n, were)

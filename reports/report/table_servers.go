@@ -12,12 +12,12 @@ import (
 // serverTable is the table of a run's servers; it has no rows if the summary does not mention any.
 func serverTable(s *result.Summary) *Table {
 	seconds := windowSeconds(s)
-	var connections, lost, refused, inService, memory bool
+	var connections, lost, refused, inService, memory, processor bool
 	for i := range s.Servers {
 		server := &s.Servers[i]
 		connections = connections || server.MostConnections > 0
 		lost, refused = lost || server.Lost > 0, refused || server.Refused > 0
-		inService, memory = inService || server.MostInService > 0, memory || server.MostMemoryBytes > 0
+		inService, memory, processor = inService || server.MostInService > 0, memory || server.MostMemoryBytes != nil, processor || server.ProcessorSeconds != nil
 	}
 	columns := Definition[result.Server]{
 		{Column: Column{Title: "Server", Short: "server", Left: true}, Cell: func(v *result.Server) Cell { return Word(v.Name) }},
@@ -51,8 +51,17 @@ func serverTable(s *result.Summary) *Table {
 	columns = append(columns, distributionColumn(Column{Title: "Latency, 99th", Short: "latency p99", Term: "percentile"}, latency, p99))
 	optional(inService, Column{Title: "In service, most", Only: HTML, Term: "inService"}, func(v *result.Server) Cell { return countCell(int64(v.MostInService)) })
 	optional(inService, Column{Title: "Speed, least", Short: "speed", Term: "speed"}, func(v *result.Server) Cell { return percentCell(v.LeastSpeed) })
+	optional(processor, Column{Title: "Cores at work", Only: HTML, Term: "cpu"}, func(v *result.Server) Cell {
+		if v.ProcessorSeconds == nil {
+			return Cell{}
+		}
+		return number(*v.ProcessorSeconds / seconds)
+	})
 	optional(memory, Column{Title: "Memory, most", Short: "memory", Term: "memory"}, func(v *result.Server) Cell {
-		gib := float64(v.MostMemoryBytes) / (1 << 30)
+		if v.MostMemoryBytes == nil {
+			return Cell{}
+		}
+		gib := float64(*v.MostMemoryBytes) / (1 << 30)
 		return figure(gib, format.Digits(gib)+" GiB")
 	})
 	optional(connections, Column{Title: "Connections", Short: "conns", Term: "connections"}, connectionsCell)

@@ -15,11 +15,15 @@ type Server struct {
 	ReadyShare        float64       `json:"readyShare"`        // share of the window in which it was ready
 	Levels            []ServerLevel `json:"priorityLevels"`    // by name, those that it had in the window
 
+	// ProcessorSeconds is the processor time that requests and events took, see server.ProcessorNs, and MostMemoryBytes the
+	// most memory at one time, both within the window. They are omitted where the server has no such thing.
+	ProcessorSeconds *float64 `json:"processorSeconds,omitempty"`
+	MostMemoryBytes  *int64   `json:"mostMemoryBytes,omitempty"`
+
 	// Largest values in the window, at the ends of the intervals of the series; LeastSpeed is the smallest.
 	// They are omitted where the server has no such gauge.
 	MostInService   int     `json:"mostInService,omitempty"`
 	LeastSpeed      float64 `json:"leastSpeed,omitempty"`
-	MostMemoryBytes int64   `json:"mostMemoryBytes,omitempty"`
 	MostConnections int     `json:"mostConnections,omitempty"`
 	// MostConnectionsShare is the largest share that the server had of all connections, and when.
 	MostConnectionsShare     float64 `json:"mostConnectionsShare,omitempty"`

@@ -34,6 +34,9 @@ type Machine struct {
 	lastNs int64
 	order  uint64 // of the next job to begin
 
+	// Work is the demand that all jobs together have been served.
+	Work Meter
+
 	heap []job   // a binary heap, the job that ends first at index 0
 	at   []int32 // the index in the heap of the job of each slot
 	free []int32 // slots that are not used
@@ -91,8 +94,11 @@ func (m *Machine) advance(nowNs int64) {
 	m.lastNs = nowNs
 }
 
-// changed works the speed out again.
-func (m *Machine) changed() { m.speed = m.Speed() }
+// changed works the speed out again, after advance.
+func (m *Machine) changed() {
+	m.speed = m.Speed()
+	m.Work.Set(m.lastNs, float64(len(m.heap))*m.speed)
+}
 
 // Begin begins a job, which would take demandNs alone on an idle machine of speed 1, and returns its slot.
 func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) {

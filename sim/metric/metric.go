@@ -116,6 +116,7 @@ const (
 	SectionFlows
 	SectionLevels
 	SectionUse
+	SectionMachines
 	SectionClients
 	SectionReasons // of what happens to clients
 	SectionTries
@@ -159,6 +160,8 @@ const (
 	Events            Unit = "events"
 	Writes            Unit = "writes"
 	Bytes             Unit = "bytes"
+	CoreSeconds       Unit = "core-seconds"
+	Cores             Unit = "cores"
 )
 
 // Better is the direction in which a change of a statistic is an improvement.

@@ -35,7 +35,7 @@ func counts(field, counted string, better Better) []Statistic {
 }
 
 // registry has the metrics in the order of messages.
-var registry = slices.Concat(requestMetrics, clientMetrics, serverMetrics)
+var registry = slices.Concat(requestMetrics, machineMetrics, clientMetrics, serverMetrics)
 
 // requestMetrics are those of requests, priority levels and servers.
 var requestMetrics = []Metric{

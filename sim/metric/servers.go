@@ -18,6 +18,23 @@ const (
 	ServerValues // how many there are
 )
 
+// machineMetrics are those of the processor and the memory of servers.
+var machineMetrics = []Metric{
+	{
+		Name: "cpu", Help: "The processor time that requests and events take at a server: what they demand of an idle server of speed 1, as far as it has been served.",
+		Details: "A server with a capacity or a store has it. Filling the watch caches of a server that starts is not part of it.",
+		Statistics: []Statistic{
+			{Name: "seconds", Help: "Processor time within the window, in seconds.", Unit: CoreSeconds, Field: "processorSeconds"},
+			{Name: "cores", Help: "Processor time divided by the length of the window: the number of cores that work on average.", Unit: Cores, Field: "processorSeconds", Per: PerSecond},
+		},
+		Source: FromServer, Absent: "the server has neither a capacity nor a store", Section: SectionMachines, ByServer: true, Tags: []string{TagServer}, Required: TagServer, Example: "cores < 12", WholeRun: true,
+	}, {
+		Name: "memory", Help: "The memory that a server takes for itself, for lists that it executes and for open watches.",
+		Statistics: []Statistic{{Name: "max", Help: "Most memory that the server takes at one time within the window.", Unit: Bytes, Better: Lower, Field: "mostMemoryBytes"}},
+		Source:     FromServer, Absent: "the scenario has no servers.memory", Section: SectionMachines, ByServer: true, Tags: []string{TagServer}, Required: TagServer, Example: "max < 16GB", WholeRun: true,
+	},
+}
+
 // serverMetrics are those of watch caches, of scenarios with a store, in the order of their fields in JSON.
 var serverMetrics = []Metric{
 	{

@@ -218,6 +218,14 @@ func (t *Threshold) parseLimit(s *Statistic, text string) error {
 		t.Limit = float64(limit)
 		return nil
 	}
+	if s.Unit == Bytes {
+		limit, err := quantity.ParseBytes(text)
+		if err != nil {
+			return fmt.Errorf("limit %w", err)
+		}
+		t.Limit = float64(limit)
+		return nil
+	}
 	number, percent := strings.CutSuffix(text, "%")
 	limit, err := quantity.ParsePrintedNumber(strings.TrimSpace(number))
 	if _, notDuration := quantity.ParsePrintedDuration(text); err != nil && notDuration == nil {

@@ -1,6 +1,7 @@
 package quantity
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -22,27 +23,37 @@ var byteUnits = map[string]float64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
 }
 
+const wantBytes = "want a number of bytes such as 512MiB or 16GiB"
+
 // UnmarshalDocument implements document.Unmarshaler.
 func (b *Bytes) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
-	const want = "want a number of bytes such as 512MiB or 16GiB"
 	if n.Kind != document.String && n.Kind != document.Number {
-		d.Fail(n, path, "is %v; %s", n.Kind, want)
+		d.Fail(n, path, "is %v; %s", n.Kind, wantBytes)
 		return
 	}
-	text := strings.TrimSuffix(strings.ReplaceAll(n.Text, " ", ""), "B")
+	parsed, err := ParseBytes(n.Text)
+	if err != nil {
+		d.Fail(n, path, "%v", err)
+		return
+	}
+	*b = parsed
+}
+
+// ParseBytes parses a number of bytes as a scenario has it.
+func ParseBytes(written string) (Bytes, error) {
+	text := strings.TrimSuffix(strings.ReplaceAll(written, " ", ""), "B")
 	unit := strings.TrimLeft(text, "+-.0123456789")
 	value, err := strconv.ParseFloat(strings.TrimSuffix(text, unit), 64)
 	factor, known := byteUnits[unit]
 	switch {
 	case err != nil || !known:
-		d.Fail(n, path, "%q is not a number of bytes; %s", document.Abridge(n.Text), want)
+		return 0, fmt.Errorf("%q is not a number of bytes; %s", document.Abridge(written), wantBytes)
 	case value < 0:
-		d.Fail(n, path, "%s is negative; want 0 or more", n.Text)
+		return 0, fmt.Errorf("%s is negative; want 0 or more", written)
 	case value*factor > mostBytes:
-		d.Fail(n, path, "%s is more than %d TiB", n.Text, mostBytes>>40)
-	default:
-		*b = Bytes(math.Round(value * factor))
+		return 0, fmt.Errorf("%s is more than %d TiB", written, mostBytes>>40)
 	}
+	return Bytes(math.Round(value * factor)), nil
 }
 
 // JSONSchema describes the type.

@@ -13,7 +13,12 @@ type sharing struct {
 }
 
 // newSharing returns an idle machine of speed 1. The server tells it of the speed over time and of watch events.
-func newSharing(law *machine.Capacity) *sharing { return &sharing{Machine: machine.New(law)} }
+// What it has worked counts from a time on.
+func newSharing(law *machine.Capacity, fromNs int64) *sharing {
+	s := &sharing{Machine: machine.New(law)}
+	s.Work.FromNs = fromNs
+	return s
+}
 
 // Begin begins to serve the demand of r.
 func (s *sharing) Begin(nowNs int64, r *Request) {
@@ -104,8 +109,45 @@ func (s *Server) changePace(nowNs int64, index int) {
 
 // sendEvents counts the events that an executed write sends to the open watches that are interested.
 // Under rules that do not estimate writes by their watches there are none.
-func (s *Server) sendEvents(r *Request) {
+func (s *Server) sendEvents(nowNs int64, r *Request) {
 	if n, ok := r.Watchers(); ok {
-		s.pace.events += int64(n)
+		s.countEvents(nowNs, int64(n))
 	}
+}
+
+// countEvents counts events that are sent to watches.
+func (s *Server) countEvents(nowNs, n int64) {
+	s.pace.events += n
+	if nowNs >= s.deps.WindowNs {
+		s.work.events += n
+	}
+}
+
+// work is what a server has worked since the window of the statistics began.
+type work struct {
+	serving int           // requests that are in service where there is a store and no capacity
+	meter   machine.Meter // of their number
+	events  int64         // that were sent to watches
+}
+
+// serve notes that one more request is in service, or one less, where there is no capacity.
+func (w *work) serve(nowNs int64, by int) {
+	w.serving += by
+	w.meter.Set(nowNs, float64(w.serving))
+}
+
+// ProcessorNs returns the processor time that requests and events have taken within the window up to now: what they demand
+// of an idle machine of speed 1, as far as it has been served. It is not ok if nothing says what of an execution is
+// processor time: without a capacity and without a store.
+func (s *Server) ProcessorNs(nowNs int64) (ns float64, ok bool) {
+	eventNs := s.pace.eventNs
+	switch {
+	case s.capacity != nil:
+		ns = s.capacity.Work.Sum(nowNs)
+	case s.deps.Store != nil:
+		ns, eventNs = s.work.meter.Sum(nowNs), int64(s.deps.Store.Costs.WatchEvent)
+	default:
+		return 0, false
+	}
+	return ns + float64(s.work.events)*float64(eventNs), true
 }

@@ -22,7 +22,7 @@ func demanding(demandNs int64) *Request {
 // of eight on four cores, each 4/8 · 1/(1 + 0.7 + 0.56). At factor 0.5 it is half of that, and with two cores
 // busy also a half.
 func TestSpeed(t *testing.T) {
-	s := newSharing(&machine.Capacity{Cores: 4, Contention: 0.1, Coherency: 0.01, MinimumCores: 1})
+	s := newSharing(&machine.Capacity{Cores: 4, Contention: 0.1, Coherency: 0.01, MinimumCores: 1}, 0)
 	expect := func(want float64) {
 		t.Helper()
 		if got := s.Speed(); math.Abs(got-want) > 1e-15 {
@@ -95,7 +95,7 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 			Contention: rapid.SampledFrom([]float64{0, 0.03, 1}).Draw(t, "contention"),
 			Coherency:  rapid.SampledFrom([]float64{0, 4e-5, 0.1}).Draw(t, "coherency"),
 		}
-		fast, slow := newSharing(&law), &model{law: law, factor: 1, cores: law.Cores}
+		fast, slow := newSharing(&law, 0), &model{law: law, factor: 1, cores: law.Cores}
 		if law.Cores == 0 {
 			slow.cores = math.Inf(1)
 		}
@@ -169,7 +169,7 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 // Equal demands that begin together end in the order in which they began, also after others were
 // cancelled; and what is done after the end of the last is not carried over.
 func TestTiesEndInOrder(t *testing.T) {
-	s := newSharing(&machine.Capacity{Cores: 1})
+	s := newSharing(&machine.Capacity{Cores: 1}, 0)
 	var all []*Request
 	for range 20 {
 		all = append(all, demanding(1000))
@@ -197,7 +197,7 @@ func TestTiesEndInOrder(t *testing.T) {
 
 // Without a limit to anything, ends are exact: what is served is a whole number of nanoseconds.
 func TestUnboundedCapacityIsExact(t *testing.T) {
-	s := newSharing(&machine.Capacity{})
+	s := newSharing(&machine.Capacity{}, 0)
 	source := rand.New(rand.NewPCG(1, 2))
 	ends := map[*Request]int64{}
 	nowNs := int64(0)
@@ -220,7 +220,7 @@ func TestUnboundedCapacityIsExact(t *testing.T) {
 func BenchmarkSharing(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			s := newSharing(&machine.Capacity{Cores: 96, Contention: 0.035741})
+			s := newSharing(&machine.Capacity{Cores: 96, Contention: 0.035741}, 0)
 			exponential, err := random.NewExponential(8_000_000)
 			if err != nil {
 				b.Fatal(err)

@@ -61,7 +61,7 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	s.unschedule(&r.next)
 	s.unschedule(&r.Details.deadline)
 	s.unschedule(&r.Details.hangUp)
-	s.memory.takenBytes -= r.Details.bytes // also of those whose clients do not notice the end yet
+	s.memory.take(nowNs, s.deps.WindowNs, -r.Details.bytes) // also of those whose clients do not notice the end yet
 	r.Details.bytes = 0
 	if r.DispatchNs >= 0 && r.FinishNs < 0 {
 		s.stopExecution(nowNs, r, true)

@@ -94,10 +94,12 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	}
 }
 
-// leaveCapacity takes a request from the capacity that serves it, if there is one.
+// leaveCapacity takes a request from what serves it: the capacity, if there is one.
 func (s *Server) leaveCapacity(nowNs int64, r *Request) {
-	if s.capacity != nil {
-		s.capacity.Cancel(nowNs, r)
-		s.moveEnd(nowNs)
+	if s.capacity == nil {
+		s.work.serve(nowNs, -1)
+		return
 	}
+	s.capacity.Cancel(nowNs, r)
+	s.moveEnd(nowNs)
 }

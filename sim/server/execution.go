@@ -128,10 +128,13 @@ func (s *Server) beginDemand(nowNs int64, r *Request) {
 // or its delay is over.
 func (s *Server) endStep(nowNs int64, r *Request) {
 	d := r.Details
-	if s.capacity != nil && (d.step == inDemand || d.step == inService) {
+	switch {
+	case s.capacity != nil && (d.step == inDemand || d.step == inService):
 		s.nextEnd = 0
 		s.capacity.End(nowNs, r)
 		s.moveEnd(nowNs)
+	case d.step == inService:
+		s.work.serve(nowNs, -1)
 	}
 	d.Spent.end(nowNs, d.step)
 	switch d.step {
@@ -148,7 +151,7 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 	}
 	r.next = 0
 	if s.pace.eventNs > 0 {
-		s.sendEvents(r)
+		s.sendEvents(nowNs, r)
 	}
 	s.finish(nowNs, r, Response{Status: int(r.success)})
 }

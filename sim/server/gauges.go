@@ -15,7 +15,7 @@ func (s *Server) Gauges(nowNs int64) (g Gauges) {
 	if s.capacity != nil && s.stage != Off {
 		g.InService, g.Speed, g.Factor = s.capacity.N(), s.capacity.Speed(), s.capacity.Factor()
 	}
-	g.MemoryBytes, _ = s.Memory()
+	g.MemoryBytes, _, _ = s.Memory(nowNs)
 	if s.network != nil {
 		g.Connections = s.network.Open(nowNs, s)
 	}

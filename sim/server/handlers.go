@@ -14,6 +14,7 @@ func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 	r.Details.step = inService
 	r.Details.Spent.begin(nowNs, demandNs)
 	if s.capacity == nil {
+		s.work.serve(nowNs, +1)
 		r.next = s.events.Schedule(nowNs+demandNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 		return
 	}

@@ -31,7 +31,7 @@ type memory struct {
 	Memory
 	counted              bool
 	stored               estimate.Store // by the scenario; not used if it has a store
-	takenBytes, topBytes int64          // by lists and watches
+	takenBytes, topBytes int64          // by lists and watches; the most since the window of the statistics began
 	killed               bool           // the process ends, or has ended last, because it needed more than the limit
 }
 
@@ -52,17 +52,27 @@ func (s *Server) setMemory(m *Memory) {
 	}
 }
 
-// Memory returns how much memory the server needs, and how much it needed at most since the begin of the
-// run, in bytes. Both are 0 if memory is not counted.
-func (s *Server) Memory() (usedBytes, peakBytes int64) {
-	if !s.memory.counted {
-		return 0, 0
+// Memory returns how much memory the server needs, and how much it needed at most within the window of the statistics, in
+// bytes. It is not ok if memory is not counted.
+func (s *Server) Memory(nowNs int64) (usedBytes, peakBytes int64, ok bool) {
+	m := &s.memory
+	if !m.counted {
+		return 0, 0, false
 	}
-	base := int64(s.memory.Base)
+	m.take(nowNs, s.deps.WindowNs, 0)
+	base := int64(m.Base)
 	if s.stage != Off {
-		usedBytes = base + s.memory.takenBytes
+		usedBytes = base + m.takenBytes
 	}
-	return usedBytes, base + s.memory.topBytes
+	return usedBytes, base + m.topBytes, true
+}
+
+// take takes more memory, or gives it back. What was taken before counts, too: the window may have begun since.
+func (m *memory) take(nowNs, windowNs, bytes int64) {
+	if nowNs >= windowNs {
+		m.topBytes = max(m.topBytes, m.takenBytes, m.takenBytes+bytes)
+	}
+	m.takenBytes += bytes
 }
 
 // OutOfMemory says whether the process of the server ended because it needed more memory than there is. It is for
@@ -86,8 +96,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 		bytes = int64(min(float64(r.Kind().ListBytes(s.stored(r)))*factor, 1<<50))
 	}
 	r.Details.bytes = bytes
-	m.takenBytes += bytes
-	m.topBytes = max(m.topBytes, m.takenBytes)
+	m.take(nowNs, s.deps.WindowNs, bytes)
 	if m.Limit > 0 && int64(m.Base)+m.takenBytes > int64(m.Limit) {
 		m.killed = true
 		s.Crash(nowNs)

@@ -70,7 +70,8 @@ func (s *Shared) recycle(r *Request) {
 	if d := r.Details; d != nil {
 		d.leaveServer()
 		if d.bytes > 0 {
-			s.servers[r.Server].memory.takenBytes -= d.bytes
+			server := s.servers[r.Server]
+			server.memory.take(s.Events.NowNs(), server.deps.WindowNs, -d.bytes)
 			d.bytes = 0
 		}
 	}

@@ -262,7 +262,7 @@ func (host *registryHost) Known(r api.Resource, stats estimate.Stats) {
 
 // Dispatched implements registry.Host.
 func (host *registryHost) Dispatched(nowNs int64, e *api.Event, watchers int) {
-	host.server.pace.events += int64(watchers)
+	host.server.countEvents(nowNs, int64(watchers))
 	if e != nil {
 		host.sent.record(nowNs, e, watchers)
 	}

@@ -78,6 +78,7 @@ type Server struct {
 	handover    *handover // nil where executions begin at dispatch
 	capacity    *sharing  // nil where requests do not share one
 	pace        pace      // of the capacity
+	work        work
 	memory      memory
 	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
 	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
@@ -103,7 +104,7 @@ type Deps struct {
 
 	Store    *Store   // executes the requests by what they ask for; nil if the workload says how long they take
 	Receiver Receiver // receives the events of watches, with a Store
-	WindowNs int64    // when the statistics of a Store begin
+	WindowNs int64    // when the statistics begin
 
 	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
 	// during the run; it is nil where their changes are known before.
@@ -162,8 +163,9 @@ func newServer(d *Deps) *Server {
 		s.track()
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
+	s.work.meter.FromNs = d.WindowNs
 	if settings.Capacity != nil {
-		s.capacity = newSharing(settings.Capacity)
+		s.capacity = newSharing(settings.Capacity, d.WindowNs)
 		s.setPace(settings.Capacity, d.Store)
 	}
 	if settings.Memory != nil {

@@ -123,7 +123,7 @@ func TestShortDelay(t *testing.T) {
 // A server without a memory to count needs none.
 func TestNoMemoryIsCounted(t *testing.T) {
 	g := newStage(t, nil)
-	if used, peak := g.servers[0].Memory(); used != 0 || peak != 0 {
+	if used, peak, ok := g.servers[0].Memory(0); used != 0 || peak != 0 || ok {
 		t.Errorf("%d bytes are used, %d at most", used, peak)
 	}
 }
