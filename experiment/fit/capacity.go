@@ -39,7 +39,8 @@ type Capacity struct {
 	Busier         *float64 `json:"busierDemands"`
 	DispersionIdle *float64 `json:"dispersionIdle"`
 	DispersionBusy *float64 `json:"dispersionBusy"`
-	Inflation      float64  `json:"inflation"` // of the intervals, because the log varies more than the model
+	Together       float64  `json:"slowTogether"` // correlation of the demands of requests that execute together; 0 if it is not significant
+	Inflation      float64  `json:"inflation"`    // of the intervals, because the log varies more than the model
 }
 
 const (
@@ -192,7 +193,7 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	c.CoresLow, c.CoresHigh = bounds(e.Law.Cores, e.Cores)
 	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
 	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
-	c.Inflation = shape.Number(e.Inflation)
+	c.Inflation, c.Together = shape.Number(e.Inflation), shape.Number(e.Together)
 	if e.Busier > 0 {
 		c.Busier, c.DispersionIdle, c.DispersionBusy = number(e.Busier), number(e.SpreadIdle), number(e.SpreadBusy)
 	}
@@ -230,9 +231,13 @@ func (c *Capacity) String() string {
 	if c.Logs > 1 {
 		inLogs = fmt.Sprintf(" in %d logs", c.Logs)
 	}
-	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated. The executions of the scenario are those on an idle server",
+	slow := ""
+	if c.Together > 0 {
+		slow = fmt.Sprintf(". Requests that execute together are slow together (correlation %s), as if the server paused at times", format.Digits(c.Together))
+	}
+	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server",
 		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
-		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy)
+		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy, slow)
 }
 
 func executing(n int) string {
@@ -265,25 +270,24 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		servers = &yaml.Node{Kind: yaml.MappingNode}
 		shape.SetField(spec, "servers", servers)
 	}
-	fields := map[string]any{"measured": f.report.Capacity.Busy}
-	for name, x := range map[string]float64{"cores": f.law.Cores, "contention": f.law.Contention, "coherency": f.law.Coherency} {
-		if x > 0 && !math.IsInf(x, 0) {
-			fields[name] = x
+	c := f.report.Capacity
+	fields, interval := map[string]any{"measured": c.Busy}, map[string]any{}
+	for _, p := range []struct {
+		name      string
+		value     float64
+		low, high *float64
+	}{{"cores", f.law.Cores, c.CoresLow, c.CoresHigh}, {"contention", f.law.Contention, c.ContentionLow, c.ContentionHigh},
+		{"coherency", f.law.Coherency, c.CoherencyLow, c.CoherencyHigh}} {
+		if p.value == 0 || math.IsInf(p.value, 0) {
+			continue // the law does not have it
 		}
-	}
-	if c := f.report.Capacity; c.CoresLow != nil {
-		bounds := func(low, high *float64) map[string]any {
-			b := map[string]any{"low": 0.0}
-			if low != nil {
-				b["low"] = *low
-			}
-			if high != nil {
-				b["high"] = *high
-			}
-			return b
+		fields[p.name] = p.value
+		bounds := map[string]any{"low": *p.low}
+		if p.high != nil {
+			bounds["high"] = *p.high
 		}
-		fields["interval"] = map[string]any{"cores": bounds(c.CoresLow, c.CoresHigh), "contention": bounds(c.ContentionLow, c.ContentionHigh),
-			"coherency": bounds(c.CoherencyLow, c.CoherencyHigh)}
+		interval[p.name] = bounds
 	}
+	fields["interval"] = interval
 	shape.SetField(servers, "capacity", shape.ValueNode(fields))
 }

@@ -28,6 +28,9 @@ type Estimate struct {
 	// All are 0 if the capacity is unknown, or if there are too few of either.
 	Busier, SpreadIdle, SpreadBusy float64
 
+	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
+	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
+	Together float64
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 }
@@ -161,7 +164,41 @@ func (e *Estimate) decide(s *search, best point) {
 	default:
 		e.Identifiable = true
 		e.Law = s.law(law)
-		e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
+		if correlation, deviations := s.model.together(e.Law); deviations > apart {
+			e.Together = correlation
+			e.correct(s)
+		}
+		if e.Identifiable {
+			e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
+		}
+	}
+}
+
+// correct replaces the law by one with cores alone, or contention or coherency if they make the log much more likely, and another
+// value of it: the server is slow at times, which has an effect on the log like that of a second parameter.
+func (e *Estimate) correct(s *search) {
+	k, p := 0, s.climb(s.alone[0], fine, 0)
+	for j := 1; j < len(s.alone); j++ {
+		if other := s.climb(s.alone[j], fine, j); s.at(other).total > s.at(p).total+needed/2*e.Inflation {
+			k, p = j, other
+		}
+	}
+	q, bounds, ok := s.correct(p, k)
+	low, high := q, q
+	low[k], high[k] = bounds[0], bounds[1]
+	switch k {
+	case 0:
+		e.Cores = Interval{s.cores(bounds[1]), s.cores(bounds[0])}
+	case 1:
+		e.Contention = Interval{bounds[0], bounds[1]}
+	case 2:
+		e.Coherency = Interval{bounds[0], bounds[1]}
+	}
+	e.Law = s.law(q)
+	e.Throughput = Interval{s.law(high).Throughput(e.Busy), s.law(low).Throughput(e.Busy)}
+	if !ok || e.Throughput.High > widest*e.Throughput.Low {
+		e.Identifiable, e.Law = false, none()
+		e.Reason = "the server is slow at times, and the log shows too few busy moments beside these"
 	}
 }
 

@@ -18,8 +18,15 @@ type system struct {
 	demand  []func(*rand.Rand) float64 // in seconds
 	limit   int                        // requests that execute at a time; the others wait
 	changes func(s float64) float64    // factor of the arrivals over time
+	slow    *spells                    // nil if it has none
 	most    int                        // requests that a log has, 4000 if it is 0
 	known   bool                       // whether the log shows the capacity
+}
+
+// spells are times at which the server is slow, as one that collects garbage or has a noisy neighbour.
+type spells struct {
+	everyS, lastS float64 // means of exponential times
+	factor        float64 // of the speed
 }
 
 func lognormal(mean, sigma float64) func(*rand.Rand) float64 {
@@ -61,6 +68,8 @@ var systems = []system{
 	{name: "cores and contention", law: Law{Cores: 4, Contention: 0.03}, perS: []float64{100, 30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.6), exponential(0.02)}, limit: 60, known: true},
 	{name: "coherency, bursts", law: Law{Cores: inf, Contention: 0.02, Coherency: 0.0005}, perS: []float64{250}, demand: []func(*rand.Rand) float64{lognormal(0.03, 0.6)}, limit: 80,
 		changes: func(s float64) float64 { return 1 + 0.9*math.Sin(s/2) }, most: 10_000, known: true},
+	{name: "2 cores, slow at times", law: Law{Cores: 2}, perS: []float64{57, 40}, demand: []func(*rand.Rand) float64{lognormal(0.013, 0.25), lognormal(0.001, 0.4)}, limit: 20,
+		slow: &spells{0.3, 0.03, 0.4}, known: true},
 	{name: "webhooks that sleep", law: none(), perS: []float64{200, 100}, demand: []func(*rand.Rand) float64{lognormal(0.05, 0.5), exponential(0.02)}, limit: 60},
 	{name: "an idle server", law: Law{Cores: 8}, perS: []float64{30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.5)}, limit: 60},
 }
@@ -88,6 +97,10 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 	}
 	const peak = 2 // of changes
 	now, next := 0.0, r.ExpFloat64()/total/peak
+	slow, change := false, inf
+	if s.slow != nil {
+		change = r.ExpFloat64() * s.slow.everyS
+	}
 	for now < seconds || len(executing) > 0 {
 		first, left := -1, inf
 		for i := range executing {
@@ -96,12 +109,23 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 			}
 		}
 		speed := s.law.Speed(len(executing))
+		if slow {
+			speed *= s.slow.factor
+		}
 		end := now + left/speed
-		at := min(end, next)
+		at := min(end, next, change)
 		for i := range executing {
 			executing[i].left -= (at - now) * speed
 		}
 		now = at
+		if at == change {
+			if slow = !slow; slow {
+				change = now + r.ExpFloat64()*s.slow.lastS
+			} else {
+				change = now + r.ExpFloat64()*s.slow.everyS
+			}
+			continue
+		}
 		if end <= next {
 			e := executing[first]
 			log = append(log, Execution{int64(e.begun * 1e9), int64(now * 1e9), e.kind})
@@ -184,5 +208,45 @@ func TestKindsThatDoNotShare(t *testing.T) {
 		t.Errorf("%+v", *e)
 	} else {
 		t.Log(e.Reason)
+	}
+}
+
+// If a server is slow at times, requests pile up because they are slow, and the likelihood alone takes it for fewer cores.
+func TestServerThatIsSlowAtTimes(t *testing.T) {
+	var s *system
+	for i := range systems {
+		if systems[i].slow != nil {
+			s = &systems[i]
+		}
+	}
+	off, likely := 0.0, 0.0
+	for seed := range uint64(3) {
+		log := s.run(s.seconds(), seed+1)
+		e := New(log)
+		if !e.Identifiable || e.Together < 0.1 || e.Contention.Low > 0 || e.Coherency.Low > 0 || e.Cores.Low > 2 || e.Cores.High < 2 {
+			t.Errorf("seed %d: %+v", seed, *e)
+		}
+		search := newSearch(newModel(log))
+		search.best(coarse)
+		best := search.climb(search.alone[0], fine, 0)
+		off += math.Abs(e.Law.Cores - 2)
+		likely += math.Abs(search.cores(best[0]) - 2)
+		t.Logf("cores %g, %g by the likelihood alone", e.Law.Cores, search.cores(best[0]))
+	}
+	if off > likely {
+		t.Errorf("the cores are off by %g, and those of the likelihood by %g", off/3, likely/3)
+	}
+}
+
+// Two requests of 10 ms share one core from the beginning of the second on, 4 ms after the first: the first ends after
+// 4 + 2·6 ms, and the second 4 ms later.
+func TestPrediction(t *testing.T) {
+	const ms = 1_000_000
+	m := newModel([]Execution{{0, 5 * ms, 0}, {4 * ms, 90 * ms, 0}, {95 * ms, 96 * ms, 0}})
+	got := m.predict(Law{Cores: 1}, []float64{10 * ms, 10 * ms, 10 * ms})
+	for i, want := range []float64{16 * ms, 16 * ms, 10 * ms} {
+		if math.Abs(got[i]-want) > 1 {
+			t.Errorf("request %d takes %g, want %g", i, got[i], want)
+		}
 	}
 }
