@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-
-	"apfsim/reports/measure"
 )
 
 // scaled returns the estimate of factor times what is estimated, factor > 0.
@@ -67,8 +65,8 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	side := func(x, y float64) float64 { return wider * math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
 	least, most := difference-side(h-l, to-b), difference+side(u-h, b-from)
 	if base.Merged != nil && head.Merged != nil {
-		rounding := math.Ldexp(max(b, h), -measure.FinePrecision) / 2
-		least, most = least-rounding, most+rounding
+		half := rounding(max(b, h))
+		least, most = least-half, most+half
 	}
 	if ofMeans {
 		least, most = intervalOfDifferences(differences(x, y), max(MaxAbs(x), MaxAbs(y)), least, most)

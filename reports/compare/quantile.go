@@ -230,6 +230,10 @@ func (a *Replicator) effective(parts []int, t measure.Timing) float64 {
 	return least
 }
 
+// rounding returns half of the width of the bucket that a percentile is known to: with many values, an interval can be so
+// narrow that it matters.
+func rounding(percentile float64) float64 { return math.Ldexp(percentile, -measure.FinePrecision) / 2 }
+
 // percentileInterval sets the interval of a percentile of all runs together, or says why it has none.
 func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged, t measure.Timing) {
 	n, tailShare := len(a.batches), min(percent, 100-percent)/100
@@ -256,6 +260,9 @@ func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged,
 	}
 	low, high, deviations := m.clusters[t].interval(percent, int64(*e.Merged), z)
 	least, most := e.ID.Range()
+	if low < high {
+		low, high = low-rounding(low), high+rounding(high)
+	}
 	low, high = max(low, least), min(high, most)
 	half := max(high-*e.Merged, *e.Merged-low)
 	e.MergedLow, e.MergedHigh, e.MergedHalf = &low, &high, &half
