@@ -67,6 +67,12 @@ test: ## run all tests
 	go build -o bin/testprogress ./internal/testprogress
 	go test -json -timeout $(TIMEOUT) ./... | bin/testprogress
 
+LOGS := 200
+
+.PHONY: capacity-proof
+capacity-proof: ## estimate known capacities from LOGS (200) logs of each kind, and print how many intervals have them; hours
+	go test ./experiment/fit/sharing -v -count=1 -timeout $(TIMEOUT) -run '^TestCapacityOfKnownSystems$$' -args -table -logs $(LOGS)
+
 SHOTS := bin/screenshots
 
 .PHONY: screenshots

@@ -169,7 +169,13 @@ func (f *fitter) estimateCapacity() error {
 	if e.Identifiable {
 		f.others.observed = shape.NewObservations(1, f.report.DurationNs)
 		law := c.law()
-		f.law = &law
+		f.law, f.delayNs = &law, func(w *workload, tookNs int64) int64 {
+			kind, ok := kinds[w.name]
+			if !ok {
+				return 0
+			}
+			return e.DelayNs(kind, tookNs)
+		}
 	}
 	return nil
 }
@@ -249,15 +255,24 @@ func executing(n int) string {
 
 // collectExecution adds the execution of a request to those of its workload, or its demand if the capacity is known.
 func (f *fitter) collectExecution(w *workload, e *Entry) {
-	if known, ok := shares(e); f.law != nil && known && ok {
-		for len(f.meters) <= e.Server {
-			f.meters = append(f.meters, sharing.NewMeter(*f.law, func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) }))
-		}
-		begin := e.ArrivalNs + e.WaitNs
-		f.meters[e.Server].Add(e.ArrivalNs, begin, begin+e.TookNs(), w)
+	if f.law == nil {
+		w.observed.Execution.Add(float64(e.ExecutionNs))
 		return
 	}
-	w.observed.Execution.Add(float64(e.ExecutionNs))
+	took := e.TookNs()
+	delay := f.delayNs(w, took)
+	if delay > 0 {
+		w.observed.Delay.Add(float64(delay))
+	}
+	if known, ok := shares(e); !known || !ok || took <= delay {
+		w.observed.Execution.Add(float64(max(0, e.ExecutionNs-delay)))
+		return
+	}
+	for len(f.meters) <= e.Server {
+		f.meters = append(f.meters, sharing.NewMeter(*f.law, func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) }))
+	}
+	begin := e.ArrivalNs + e.WaitNs
+	f.meters[e.Server].Add(e.ArrivalNs, begin, begin+took-delay, w)
 }
 
 // setCapacity sets the capacity of the servers of the scenario, if it is known.

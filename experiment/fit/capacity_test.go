@@ -152,6 +152,57 @@ func TestCapacityFromSeveralLogs(t *testing.T) {
 	}
 }
 
+// Creations wait for a webhook, updates for etcd after they were served, and lists for neither.
+func TestDelaysOfWorkloads(t *testing.T) {
+	text := onServers(", capacity: {cores: 1.5}", strings.Replace(shared, "rate: 20/s", "rate: 14/s", 1)+`  - name: creations
+    as: {user: creator}
+    request: {verb: create, resource: configmaps, namespace: big}
+    execution: 0s
+    delay: {lognormal: {mean: 40ms, sigma: 0.3}}
+    arrivals: {poisson: {rate: 40/s}}
+  - name: updates
+    as: {user: updater}
+    request: {verb: update, resource: configmaps, namespace: big, name: one}
+    execution: {lognormal: {mean: 4ms, sigma: 0.4}}
+    delay: 6ms
+    arrivals: {poisson: {rate: 60/s}}
+`)
+	text = strings.Replace(strings.Replace(text, "duration: 60s", "duration: 20s", 1), "maxRequestsInflight: 25", "maxRequestsInflight: 100", 1)
+	f, capacity := fitCapacity(t, recordText(t, text, 3), fit.Options{})
+	c := f.Report.Capacity
+	if capacity == nil || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
+		t.Fatalf("capacity %+v: %q", capacity, f.Report.Notes)
+	}
+	sc := load(t, string(f.Scenario))
+	for _, want := range []struct {
+		workload      string
+		demand, delay float64
+	}{{"lister-list-configmaps", 12e6, 0}, {"creator-create-configmaps", 0, 40e6}, {"updater-update-configmaps", 4e6, 6e6}} {
+		found := false
+		for _, w := range sc.Spec.Workload {
+			if w.Name != want.workload {
+				continue
+			}
+			found = true
+			delay := 0.0
+			if w.Delay.Given() {
+				delay = w.Delay.MeanNs()
+			}
+			if math.Abs(w.Execution.MeanNs()-want.demand) > 0.08*want.demand+0.7e6 || math.Abs(delay-want.delay) > 0.02*want.delay+0.7e6 {
+				t.Errorf("%s: execution %g, delay %g ns", w.Name, w.Execution.MeanNs(), delay)
+			}
+		}
+		if !found {
+			t.Errorf("no workload %s", want.workload)
+		}
+	}
+	for _, w := range f.Report.Workloads {
+		if delay := w.Kinds[0].Delay; (delay != "") != (w.Name == "creator-create-configmaps" || w.Name == "updater-update-configmaps") {
+			t.Errorf("%s has the delay %q", w.Name, delay)
+		}
+	}
+}
+
 // An audit log alone does not say how long requests waited, so that it is not known which executed at the same time.
 func TestCapacityWithoutWaits(t *testing.T) {
 	log := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 7)

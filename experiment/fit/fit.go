@@ -92,6 +92,7 @@ type Kind struct {
 	First         int64   `json:"firstAttempts"`
 	Execution     string  `json:"execution"`
 	Distance      float64 `json:"executionDistance"`
+	Delay         string  `json:"delay"` // of the execution, what does not depend on how busy the server is; "" if it is nothing
 }
 
 // defaultWorkloads is the default of Options.MaxWorkloads.
@@ -164,8 +165,9 @@ type fitter struct {
 	key       []byte
 
 	executed executions
-	others   workload         // of the requests that are left out
-	law      *sharing.Law     // of each server; nil if the capacity is unknown
+	others   workload     // of the requests that are left out
+	law      *sharing.Law // of each server; nil if the capacity is unknown
+	delayNs  func(w *workload, tookNs int64) int64
 	meters   []*sharing.Meter // of the demands in the second pass, by server
 }
 

@@ -101,6 +101,12 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		if len(kinds) == 1 {
 			shape.SetField(n, "request", shape.ValueNode(request))
 			shape.SetField(n, "execution", shape.ValueNode(execution))
+			if k.observed.Delay.N > 0 {
+				delay := shape.FitDistribution(&k.observed.Delay)
+				shape.SetField(n, "delay", shape.ValueNode(delay.Value))
+				report.Kinds[0].Delay = delay.Text
+				report.Notes = append(report.Notes, "of an execution, this does not depend on how busy the server is: "+delay.Text)
+			}
 			continue
 		}
 		if k.observed.First == 0 {
@@ -157,6 +163,10 @@ func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, 
 		report.Notes = append(report.Notes, "no request was executed; the execution times of all workloads are assumed")
 		executions = f.executions()
 	}
+	if o.Delay.N > 0 && w.sender != nil && w.sender.closed() {
+		report.Notes = append(report.Notes, "a part of some executions does not depend on how busy the server is, which is not expressed for one of several kinds of requests")
+		executions = o.Whole()
+	}
 	fitted := shape.FitDistribution(executions)
 	namespace := s.attributes.Namespace
 	if l := &w.members[0].likeness; w.word != "" {
@@ -180,7 +190,7 @@ func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, 
 		}
 	}
 	what := s.attributes.Verb + " " + cmp.Or(request.JoinSubresource(s.attributes.Resource, s.attributes.Subresource), s.attributes.Path)
-	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance)})
+	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance), ""})
 	return fields, fitted.Value
 }
 

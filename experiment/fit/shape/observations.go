@@ -16,6 +16,7 @@ type Observations struct {
 	Again     int64  // attempts that are not the first
 	First     int64  // first attempts
 	Execution Sample // of what was executed
+	Delay     Sample // in addition: the part that does not depend on how busy the server was, of a kind that has one
 	Lifetimes Sample // of watches; negative if they lasted at least so long
 
 	durationNs     int64
@@ -145,4 +146,16 @@ func (h *ends) pop() int64 {
 	}
 	*h = a
 	return top
+}
+
+// Whole returns the executions with their delays: the delay of a kind is constant, or all of the execution.
+func (o *Observations) Whole() *Sample {
+	if o.Execution.Mean() == 0 {
+		return &o.Delay
+	}
+	var whole Sample
+	for _, x := range o.Execution.Values {
+		whole.Add(x + o.Delay.Mean())
+	}
+	return &whole
 }

@@ -1,7 +1,9 @@
 package sharing
 
 import (
+	"maps"
 	"math"
+	"slices"
 )
 
 // Interval is a 95 % confidence interval. High is +Inf if the log sets no upper bound.
@@ -28,11 +30,16 @@ type Estimate struct {
 	// All are 0 if the capacity is unknown, or if there are too few of either.
 	Busier, SpreadIdle, SpreadBusy float64
 
+	// Delays is the part of the executions of some kinds, in ns, that does not depend on how busy the server is, +Inf if none of it
+	// does: the requests wait for something else than the processors of the server, such as a webhook or etcd.
+	Delays map[int]float64
 	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
 	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
 	Together float64
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
+
+	shares bool // that requests share nothing is rejected
 }
 
 const (
@@ -50,27 +57,128 @@ const (
 func New(logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)}, Coherency: Interval{0, math.Inf(1)},
 		Throughput: Interval{0, math.Inf(1)}, Inflation: 1}
-	m := newModel(e.join(logs))
-	e.Busy = m.busy()
-	for _, k := range m.kinds {
-		e.Executions += len(k)
+	all := e.join(logs)
+	e.fit(all)
+	if without := *e; e.shares {
+		without.Delays = maps.Clone(e.Delays)
+		// A wrong law can look like a server that is slow at times. If it still does, the log does not tell delays apart.
+		if e.findDelays(all) {
+			if e.fit(all); e.Together > 0 {
+				*e = without
+			}
+		}
 	}
-	switch {
-	case e.Executions < fewest:
-		e.Reason = "the log has too few executions"
-		return e
-	case e.Most < 2:
-		e.Reason = "no two requests execute at a time"
-		return e
+	if !e.Identifiable {
+		e.Delays = nil
 	}
-	s := newSearch(m)
-	best := s.best(coarse)
-	for range 2 {
-		s.smooth(best)
-		best = s.climb(best, fine, 0, 1, 2)
-	}
-	e.decide(s, best)
 	return e
+}
+
+// fit estimates the law of all executions but those of kinds that it finds to share nothing.
+func (e *Estimate) fit(all []Execution) {
+	for {
+		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.Together = none(), false, "", 0, false, 0
+		m := newModel(e.shared(all))
+		e.Busy = m.busy()
+		for _, k := range m.kinds {
+			e.Executions += len(k)
+		}
+		switch {
+		case e.Executions < fewest:
+			e.Reason = "the log has too few executions"
+			return
+		case m.most < 2:
+			e.Reason = "no two requests execute at a time"
+			return
+		}
+		s := newSearch(m)
+		best := s.best(coarse)
+		for range 2 {
+			s.smooth(best)
+			best = s.climb(best, fine, 0, 1, 2)
+		}
+		kind, ok := e.decide(s, best)
+		if !ok {
+			return
+		}
+		e.setDelay(kind, math.Inf(1))
+	}
+}
+
+func (e *Estimate) setDelay(kind int, ns float64) {
+	if e.Delays == nil {
+		e.Delays = map[int]float64{}
+	}
+	e.Delays[kind] = ns
+}
+
+// DelayNs returns how much of an execution of a kind, which takes so long, does not depend on how busy the server is.
+func (e *Estimate) DelayNs(kind int, tookNs int64) int64 {
+	switch ns := e.Delays[kind]; {
+	case math.IsInf(ns, 1):
+		return tookNs
+	default:
+		return min(int64(ns), tookNs-1)
+	}
+}
+
+// shared returns the executions without their delays, which are at their ends.
+func (e *Estimate) shared(all []Execution) []Execution {
+	if e.Delays == nil {
+		return all
+	}
+	shared := make([]Execution, 0, len(all))
+	for _, x := range all {
+		if x.EndNs -= e.DelayNs(x.Kind, x.EndNs-x.BeginNs); x.EndNs > x.BeginNs {
+			shared = append(shared, x)
+		}
+	}
+	return shared
+}
+
+// delayShares are the delays that are tried, as parts of an execution that is shorter than 99 of 100.
+var delayShares = []float64{0.2, 0.4, 0.6, 0.8, 0.9, 0.95}
+
+// findDelays looks for kinds of which a constant part of the executions is a delay: with it, the law makes the log more likely, by
+// more than it makes it so if requests share nothing. That is so if short and long executions are slowed down differently. It
+// returns whether there is one.
+func (e *Estimate) findDelays(all []Execution) (found bool) {
+	m := newModel(e.shared(all))
+	byKind := map[int][]float64{}
+	for _, kind := range m.kinds {
+		if len(kind) < fewest {
+			continue
+		}
+		k := m.executions[kind[0]].Kind
+		for _, i := range kind {
+			byKind[k] = append(byKind[k], float64(m.executions[i].EndNs-m.executions[i].BeginNs))
+		}
+	}
+	gain := func() float64 { // of a number of cores
+		s := newSearch(newModel(e.shared(all)))
+		p := s.climb(s.start(0), coarse, 0)
+		nothing := s.at(s.lower).total
+		s.smooth(p)
+		return s.at(p).total - nothing
+	}
+	without := gain()
+	for _, k := range slices.Sorted(maps.Keys(byKind)) {
+		took := byKind[k]
+		slices.Sort(took)
+		shortest := took[len(took)/100]
+		best, most := 0.0, without+needed/2*e.Inflation
+		for _, share := range delayShares {
+			e.setDelay(k, share*shortest)
+			if x := gain(); x > most {
+				best, most = share*shortest, x
+			}
+		}
+		if delete(e.Delays, k); best > 0 {
+			e.setDelay(k, best)
+			without, found = most, true
+		}
+	}
+	return found
 }
 
 // join puts logs one after the other in time, each without what is more than its share of what is compared.
@@ -130,8 +238,8 @@ func (s *search) best(finest float64) point {
 	return best
 }
 
-// decide sets the intervals, and decides what the log shows.
-func (e *Estimate) decide(s *search, best point) {
+// decide sets the intervals, and decides what the log shows. If that is that a kind shares nothing, ok is true.
+func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 	top := s.at(best).total
 	around := s.simplest(best, top-quantile/2) // two laws can be one: with one core, or with contention 1
 	bounds, trials := s.bounds(around, top, quantile/2, func(k, _ int) float64 { return max(around[k]/20, 4*s.least[k]) })
@@ -153,14 +261,16 @@ func (e *Estimate) decide(s *search, best point) {
 		}
 	}
 	law := s.simplest(best, top-needed/2*e.Inflation)
+	if e.shares = top-s.at(s.lower).total > certain/2*e.Inflation; e.shares {
+		if kind, ok := s.disagrees(law, certain/2*e.Inflation); ok {
+			return kind, true
+		}
+	}
 	switch {
-	case top-s.at(s.lower).total <= certain/2*e.Inflation:
+	case !e.shares:
 		e.Reason = "the log shows no busy moment"
 	case e.Throughput.High > widest*e.Throughput.Low:
 		e.Reason = "the log shows too few busy moments"
-	case s.disagree(law, certain/2*e.Inflation):
-		e.Reason = "requests of some kinds do not slow down when those of others do"
-		e.Cores.Low = 1 // the law does not hold
 	default:
 		e.Identifiable = true
 		e.Law = s.law(law)
@@ -172,6 +282,7 @@ func (e *Estimate) decide(s *search, best point) {
 			e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
 		}
 	}
+	return 0, false
 }
 
 // correct replaces the law by one with cores alone, or contention or coherency if they make the log much more likely, and another
@@ -202,16 +313,16 @@ func (e *Estimate) correct(s *search) {
 	}
 }
 
-// disagree reports whether a point makes the executions of one kind much less likely than a law that shares nothing:
-// they wait for something else than the processors of the server, such as a webhook.
-func (s *search) disagree(p point, much float64) bool {
+// disagrees returns the kind whose executions a point makes less likely than a law that shares nothing, by more than a limit and by more than
+// those of any other.
+func (s *search) disagrees(p point, limit float64) (kind int, ok bool) {
 	shared, nothing := s.at(p), s.at(s.lower)
-	for k := range shared.kinds {
-		if shared.kinds[k] < nothing.kinds[k]-much {
-			return true
+	for k, executions := range s.model.kinds {
+		if loss := nothing.kinds[k] - shared.kinds[k]; loss > limit {
+			limit, kind, ok = loss, s.model.executions[executions[0]].Kind, true
 		}
 	}
-	return false
+	return kind, ok
 }
 
 // bounds returns the least and the greatest value of each coordinate, around those of a point, with which the greatest

@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -24,7 +25,7 @@ func TestDemandsOfTwoRequests(t *testing.T) {
 // The demands under the law from which a log was made are those of the log, whose distribution is known; the meter and the
 // timeline agree.
 func TestDemandsOfALog(t *testing.T) {
-	s := system{law: Law{Cores: 2, Contention: 0.1, Coherency: 0.01}, perS: []float64{80}, demand: systems[5].demand, limit: 20}
+	s := system{law: Law{Cores: 2, Contention: 0.1, Coherency: 0.01}, perS: []float64{80}, demand: []func(*rand.Rand) float64{constant(0.015)}, limit: 20}
 	log := s.run(10, 1)
 	slices.SortFunc(log, func(a, b Execution) int { return int(a.BeginNs - b.BeginNs) })
 	line := newTimeline(log)
