@@ -132,10 +132,11 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 
 // output runs kubectl and returns what it prints. Its messages go to those of the command.
 func (k *kubectl) output(cmd *cobra.Command, args ...string) ([]byte, error) {
-	for flag, value := range map[string]string{"context": k.context, "kubeconfig": k.kubeconfig} {
-		if value != "" {
-			args = append(args, "--"+flag+"="+value)
-		}
+	if k.context != "" {
+		args = append(args, "--context="+k.context)
+	}
+	if k.kubeconfig != "" {
+		args = append(args, "--kubeconfig="+k.kubeconfig)
 	}
 	call := exec.CommandContext(cmd.Context(), "kubectl", args...)
 	call.Stderr = cmd.ErrOrStderr()
