@@ -10,35 +10,85 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// workflow is what these tests know of a workflow of GitHub Actions.
-type workflow struct {
-	Jobs map[string]struct {
-		Steps []workflowStep
-	}
+// step is what these tests know of a step of GitHub Actions.
+type step struct {
+	ID, Name, Uses, Run, If, Shell string
+	Env, With                      map[string]string
 }
 
-type workflowStep struct {
-	Name, Uses, Run, If string
-	Env                 map[string]string
+// action is what they know of an action.
+type action struct {
+	Inputs map[string]struct {
+		Default  string
+		Required bool
+	}
+	Outputs map[string]struct{ Value string }
+	Runs    struct {
+		Using string
+		Steps []step
+	}
 }
 
 const pullRequestGuide = "docs/guides/pull-requests.md"
 
-// documentedWorkflow returns the workflow of the guide.
-func documentedWorkflow(t *testing.T) workflow {
+// documentedInputs returns what the workflow of the guide gives to the action.
+func documentedInputs(t *testing.T) map[string]string {
 	t.Helper()
 	_, after, _ := strings.Cut(pages(t)[pullRequestGuide], "```yaml\n")
-	block, _, found := strings.Cut(after, "```\n")
-	var w workflow
-	if err := yamlv3.Unmarshal([]byte(block), &w); err != nil || !found {
-		t.Fatalf("the guide has no workflow: %v", err)
+	block, _, _ := strings.Cut(after, "```\n")
+	var workflow struct {
+		Jobs map[string]struct{ Steps []step }
 	}
-	return w
+	if err := yamlv3.Unmarshal([]byte(block), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range workflow.Jobs["compare"].Steps {
+		if strings.HasPrefix(s.Uses, "OWNER/apfsim@") {
+			return s.With
+		}
+	}
+	t.Fatal("the workflow of the guide does not use the action")
+	return nil
 }
 
-// The shell steps of the workflow, on a repository with the merge of a pull request checked
+// readAction returns the action of the repository.
+func readAction(t *testing.T) *action {
+	t.Helper()
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a action
+	if err := yamlv3.Unmarshal(text, &a); err != nil || a.Runs.Using != "composite" {
+		t.Fatalf("action.yml: %v; it uses %q", err, a.Runs.Using)
+	}
+	return &a
+}
+
+// The table of the guide has all inputs, with their defaults.
+func TestGuideHasTheInputsOfTheAction(t *testing.T) {
+	guide := pages(t)[pullRequestGuide]
+	for name, input := range readAction(t).Inputs {
+		_, row, found := strings.Cut(guide, "| `"+name+"` | ")
+		row, _, _ = strings.Cut(row, "\n")
+		want := input.Default
+		switch {
+		case input.Required:
+			want = "required"
+		case want == "":
+			want = "none"
+		case strings.HasPrefix(want, "${{"):
+			want = "that of the job"
+		}
+		if !found || !strings.HasSuffix(row, "| "+want+" |") {
+			t.Errorf("%s: input %s: %q does not end with the default %q", pullRequestGuide, name, row, want)
+		}
+	}
+}
+
+// The shell steps of the action with the inputs of the guide, on a repository with the merge of a pull request checked
 // out: they let a change pass that does not hurt, stop one that does, and show both.
-func TestPullRequestWorkflow(t *testing.T) {
+func TestPullRequestAction(t *testing.T) {
 	noWindows(t)
 	for _, program := range []string{"git", "bash", "make"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -51,27 +101,45 @@ func TestPullRequestWorkflow(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, from, to string
-		failing        string // the step that fails
-		summary        string
+		failing        string   // the step that fails
+		summary        []string // what is in it; nil if there is none
 	}{
-		{"no change", "", "", "", "exactly equal"},
-		{"more queues", "queues: 128", "queues: 256", "", "### Limits: no limit is significantly exceeded"},
-		{"one queue a flow", "handSize: 6", "handSize: 1", "Compare", "✗ | `rejected{workload:shops}.rate > +0.001`"},
-		{"a mistake", "handSize: 6", "handSize: 600", "Check the configuration", ""},
+		{"no change", "", "", "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
+		{"more queues", "queues: 128", "queues: 256", "", []string{"### Limits: no limit is significantly exceeded"}},
+		{"one queue a flow", "handSize: 6", "handSize: 1", "Compare",
+			[]string{"✗ | `rejected{workload:shops}.rate > +0.001`", "✗  rejected{workload:shops}  rate < 0.001  0.0"}},
+		{"a mistake", "handSize: 6", "handSize: 600", "Check the configuration", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newPullRequest(t, string(cluster), strings.ReplaceAll(string(cluster), c.from, c.to))
-			if failing := r.run(t, documentedWorkflow(t)); failing != c.failing {
+			if failing := r.run(t, readAction(t), documentedInputs(t)); failing != c.failing {
 				t.Errorf("step %q has failed, want %q\n%s", failing, c.failing, r.log.String())
 			}
 			summary, _ := os.ReadFile(filepath.Join(r.tools, "summary"))
 			comment, _ := os.ReadFile(filepath.Join(r.tools, "comment"))
-			if !strings.Contains(string(summary), c.summary) {
-				t.Errorf("the summary has no %q:\n%s\n%s", c.summary, summary, r.log.String())
+			for _, want := range c.summary {
+				if !strings.Contains(string(summary), want) {
+					t.Errorf("the summary has no %q:\n%s\n%s", want, summary, r.log.String())
+				}
+			}
+			if c.summary == nil {
+				if len(summary) > 0 {
+					t.Errorf("there is a summary:\n%s", summary)
+				}
+				return
 			}
 			if string(comment) != string(summary) {
 				t.Errorf("the comment is not the summary:\n%s", comment)
+			}
+			junit, _ := os.ReadFile(filepath.Join(r.dir, "flow-control", "junit.xml"))
+			if !strings.Contains(string(junit), `<testcase name="rejected{workload:shops}: rate &lt; 0.001" classname="shops"`) {
+				t.Errorf("the thresholds are not in the JUnit XML:\n%s", junit)
+			}
+			for name, output := range readAction(t).Outputs {
+				if _, err := os.Stat(filepath.Join(r.dir, r.replace(output.Value))); err != nil {
+					t.Errorf("output %s: %v", name, err)
+				}
 			}
 		})
 	}
@@ -80,6 +148,7 @@ func TestPullRequestWorkflow(t *testing.T) {
 // pullRequest is a repository with the merge of a pull request checked out, as Actions does it.
 type pullRequest struct {
 	dir, tools string
+	inputs     map[string]string // of the action
 	log        strings.Builder
 }
 
@@ -101,10 +170,10 @@ func newPullRequest(t *testing.T, base, head string) *pullRequest {
 		}
 	}
 	// The clone that is built, and GitHub's client, which keeps what it is given for a comment.
-	write(filepath.Join(r.dir, ".apfsim", "Makefile"), "build:\n\tmkdir -p bin && ln -s '"+apfsim+"' bin/apfsim\n", 0o666)
+	write(filepath.Join(r.tools, "action", "Makefile"), "build:\n\tmkdir -p bin && ln -s '"+apfsim+"' bin/apfsim\n", 0o666)
 	write(filepath.Join(r.tools, "gh"), `#!/bin/sh
-test "$*" = "pr comment 7 --edit-last --create-if-none --body-file comparison.md" && test "$GH_TOKEN" = secret || exit 1
-cp comparison.md "$(dirname "$0")/comment"
+test "$*" = "pr comment 7 --edit-last --create-if-none --body-file flow-control/comment.md" && test "$GH_TOKEN" = secret || exit 1
+cp flow-control/comment.md "$(dirname "$0")/comment"
 `, 0o777)
 	git := func(args ...string) {
 		t.Helper()
@@ -130,18 +199,61 @@ cp comparison.md "$(dirname "$0")/comment"
 	return r
 }
 
-// run runs the steps that are shell, and returns the first that fails.
-func (r *pullRequest) run(t *testing.T, w workflow) (failing string) {
+// replace replaces the expressions in a text of the action by what they are in this pull request.
+func (r *pullRequest) replace(text string) string {
+	values := []string{"${{ github.token }}", "secret", "${{ github.event.pull_request.number }}", "7"}
+	for name, value := range r.inputs {
+		values = append(values, "${{ inputs."+name+" }}", value)
+	}
+	return strings.NewReplacer(values...).Replace(text)
+}
+
+// condition says whether a step runs, given which has failed.
+func (r *pullRequest) condition(t *testing.T, condition, failing string) bool {
 	t.Helper()
-	values := strings.NewReplacer("${{ github.token }}", "secret", "${{ github.event.pull_request.number }}", "7")
+	if condition == "" {
+		return failing == ""
+	}
+	for _, term := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(condition, "${{ "), " }}"), " && ") {
+		switch term {
+		case "!cancelled()", "inputs.comment == 'true'", "github.event.pull_request.head.repo.full_name == github.repository":
+		case "steps.check.outcome == 'success'":
+			if failing == "Check the configuration" {
+				return false
+			}
+		default:
+			t.Fatalf("this test does not know the condition %s", term)
+		}
+	}
+	return true
+}
+
+// run runs the steps that are shell, and returns the first that fails.
+func (r *pullRequest) run(t *testing.T, a *action, given map[string]string) (failing string) {
+	t.Helper()
+	r.inputs = map[string]string{}
+	for name, input := range a.Inputs {
+		r.inputs[name] = input.Default
+		if value, ok := given[name]; ok {
+			r.inputs[name] = value
+		}
+	}
+	for name := range given {
+		if _, ok := a.Inputs[name]; !ok {
+			t.Errorf("the action has no input %s", name)
+		}
+	}
 	paths, summary := filepath.Join(r.tools, "path"), filepath.Join(r.tools, "summary")
 	shellSteps := 0
-	for _, step := range w.Jobs["compare"].Steps {
+	for _, step := range a.Runs.Steps {
 		if step.Run == "" {
 			continue
 		}
 		shellSteps++
-		if failing != "" && !strings.Contains(step.If, "!cancelled()") {
+		if step.Shell != "bash" {
+			t.Errorf("%s: shell %q, want bash", step.Name, step.Shell)
+		}
+		if !r.condition(t, step.If, failing) {
 			continue
 		}
 		added, _ := os.ReadFile(paths)
@@ -149,11 +261,12 @@ func (r *pullRequest) run(t *testing.T, w workflow) (failing string) {
 		if err := os.WriteFile(script, []byte(step.Run), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p := newProcess(t, r.dir, "bash", "-e", script)
-		p.Env = append(os.Environ(), "GITHUB_PATH="+paths, "GITHUB_STEP_SUMMARY="+summary,
+		p := newProcess(t, r.dir, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
+		p.Env = append(os.Environ(), "GITHUB_PATH="+paths, "GITHUB_STEP_SUMMARY="+summary, "RUNNER_TEMP="+filepath.Join(r.tools, "temp"),
+			"GITHUB_ACTION_PATH="+filepath.Join(r.tools, "action"),
 			"PATH="+strings.Join([]string{strings.TrimSpace(string(added)), r.tools, "/usr/local/bin", "/usr/bin", "/bin"}, ":"))
 		for name, value := range step.Env {
-			p.Env = append(p.Env, name+"="+values.Replace(value))
+			p.Env = append(p.Env, name+"="+r.replace(r.replace(value))) // the default of an input is an expression, too
 		}
 		status := p.wait(t)
 		r.log.WriteString(step.Name + ":\n" + p.out.String() + p.err.String())
@@ -161,8 +274,8 @@ func (r *pullRequest) run(t *testing.T, w workflow) (failing string) {
 			failing = step.Name
 		}
 	}
-	if shellSteps < 5 {
-		t.Errorf("the workflow has only %d shell steps", shellSteps)
+	if shellSteps < 7 {
+		t.Errorf("the action has only %d shell steps", shellSteps)
 	}
 	return failing
 }
