@@ -2,7 +2,13 @@
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
-VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+KREW        := sigs.k8s.io/krew/cmd/krew@v0.4.3
+
+# The version is that of the tag, and between two tags the tag, the number of commits since then and the commit.
+UNTAGGED = v0.0.0-$$(git rev-list --count HEAD)-g$$(git describe --always --dirty --match=)
+VERSION := $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || { git rev-parse -q HEAD > /dev/null 2>&1 && echo $(UNTAGGED); }),v0.0.0)
 
 .DEFAULT_GOAL := help
 
@@ -10,10 +16,13 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
-# To build for another platform: make build GOOS=linux GOARCH=arm64.
+# To build for another platform: make build GOOS=linux GOARCH=arm64. CACHE is a folder of compiled packages, instead of Go's own.
+OUT   := bin/apfsim
+CACHE :=
+
 .PHONY: build
 build: ## build bin/apfsim as a static binary
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/apfsim ./cmd/apfsim
+	$(if $(CACHE),GOCACHE=$(CACHE) )CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(OUT) ./cmd/apfsim
 
 # Prints the name and the folder of each module in the program.
 MODULES = go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}' ./cmd/apfsim | sort -u
@@ -27,33 +36,65 @@ licenses: ## copy the licenses of all modules in bin/apfsim to bin/licenses
 	cp "$$(go env GOROOT)/LICENSE" bin/licenses/go
 	$(MODULES) | while read -r name dir; do \
 		mkdir -p "bin/licenses/$$name" && \
-		find "$$dir" -maxdepth 1 \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \) -exec cp {} "bin/licenses/$$name" \; ; \
+		find "$$dir" -maxdepth 2 -type f \( -ipath "$$dir/licen[cs]e*" -o -ipath "$$dir/copying*" -o -ipath "$$dir/notice*" \) -exec cp {} "bin/licenses/$$name" \; ; \
 		ls "bin/licenses/$$name"/* > /dev/null || exit 1; \
 	done
 
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-# Archives of the same commit are identical. This needs GNU tar; use TAR=gtar if tar is another one.
+# Releases of the same commit are identical. This needs GNU tar; use TAR=gtar if tar is another one.
 TAR   := tar
 EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
+# Who publishes a release sets the URL of the folder from which its files can be downloaded, and who maintains its packages.
+URL        := https://github.com/OWNER/apfsim/releases/download/$(VERSION)
+MAINTAINER := apfsim <apfsim@localhost>
 
+# A release has an archive and an SBOM for each platform, a deb and an rpm for each architecture of Linux, an image, a
+# Homebrew formula, a manifest for krew, and the checksums of all of them.
 .PHONY: release
-release: build ## build archives for all PLATFORMS, and SHA256SUMS, in dist/
+release: export SOURCE_DATE_EPOCH = $(EPOCH)
+release: export TZ = UTC
+release: build ## build archives, packages, an image and their SBOMs and checksums for PLATFORMS in dist/, see docs/background/releasing.md
+	@case "$(VERSION)" in *-*) ;; *) grep -qE '^## $(VERSION)( |$$)' CHANGELOG.md || { echo 'CHANGELOG.md has no section "## $(VERSION)"'; exit 1; };; esac
 	rm -rf dist
 	mkdir -p dist/completions
 	bin/apfsim man dist/man
 	for shell in bash fish powershell zsh; do bin/apfsim completion $$shell > dist/completions/apfsim.$$shell || exit 1; done
 	for platform in $(PLATFORMS); do \
-		name=apfsim_$(VERSION)_$${platform%/*}_$${platform#*/}; \
-		program=apfsim; case $$platform in windows/*) program=apfsim.exe;; esac; \
-		$(MAKE) build licenses GOOS=$${platform%/*} GOARCH=$${platform#*/} && \
-		mkdir dist/$$name && cp -R README.md bin/licenses dist/man dist/completions dist/$$name && \
-		cp bin/apfsim dist/$$name/$$program && \
-		$(TAR) -C dist --sort=name --mtime=@$(EPOCH) --owner=0 --group=0 --numeric-owner --mode=go=rX -cf - $$name | gzip -n9 > dist/$$name.tar.gz && \
+		system=$${platform%/*}; arch=$${platform#*/}; name=apfsim_$(VERSION)_$${system}_$$arch; \
+		program=apfsim; case $$system in windows) program=apfsim.exe;; esac; \
+		$(MAKE) build licenses VERSION=$(VERSION) GOOS=$$system GOARCH=$$arch OUT=dist/$$name/$$program && \
+		cp -R README.md CHANGELOG.md bin/licenses dist/man dist/completions dist/$$name && \
+		chmod -R go=rX dist/$$name && find dist/$$name -exec touch -h -d @$(EPOCH) {} + && \
+		$(TAR) -C dist --sort=name --owner=0 --group=0 --numeric-owner -cf - $$name | gzip -n9 > dist/$$name.tar.gz && \
+		go run $(CYCLONEDX) bin -json -std -noserial -notimestamp -version $(VERSION) -output dist/$$name.cdx.json dist/$$name/$$program && \
+		case $$system in linux) for kind in deb rpm; do \
+			DIR=dist/$$name ARCH=$$arch VERSION=$(VERSION) URL='$(URL)' MAINTAINER='$(MAINTAINER)' \
+				go run $(NFPM) package --config release/nfpm.yaml --packager $$kind --target dist/$$name.$$kind || exit 1; \
+		done;; esac && \
 		rm -rf dist/$$name || exit 1; \
 	done
 	rm -rf dist/man dist/completions bin/licenses
-	cd dist && sha256sum *.tar.gz > SHA256SUMS
-	$(MAKE) build
+	go run -C release . -dist ../dist -version $(VERSION) -epoch $(EPOCH) -url '$(URL)'
+	cd dist && sha256sum * > SHA256SUMS
+
+# Variables of the command line hold in both. The second time, the cache of compiled packages is empty: it would hide that a result
+# depends on the folder.
+.PHONY: release-check
+release-check: ## build the release of the last commit twice, in different folders, compare the bytes, and leave it in dist/
+	@dir=$$(mktemp -d) && trap "rm -rf $$dir" EXIT && \
+	git clone -q . $$dir/one && git clone -q . $$dir/second/copy && \
+	$(MAKE) -C $$dir/one release && \
+	$(MAKE) -C $$dir/second/copy release CACHE=$$dir/cache && \
+	diff -r $$dir/one/dist $$dir/second/copy/dist && \
+	rm -rf dist && cp -R $$dir/one/dist . && echo "both times the same:" && cat dist/SHA256SUMS
+
+# It tests the release in dist/, which make release or make release-check has made for this machine at least.
+.PHONY: install-check
+install-check: ## run the programs of the release in dist/, and the commands of docs/install.md with it
+	mkdir -p bin
+	GOBIN=$(CURDIR)/bin go install $(KREW) || echo "krew is not built"
+	PATH="$(CURDIR)/bin:$$PATH" go test ./cmd/apfsim -count=1 -v -timeout $(TIMEOUT) -run '^(TestRelease.*|TestInstallGuide)$$' -args -dist $(CURDIR)/dist
+	cd release && go vet . && go test -count=1 .
 
 .PHONY: run
 run: build ## build, and simulate elephants and mice into results/
@@ -277,7 +318,7 @@ lint: ## check formatting, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 
 # The folders of the other modules. That of conformance/releases/driver is written anew for each release.
-OTHER_MODULES := conformance live live/binaries conformance/maintain docs/examples/library
+OTHER_MODULES := conformance live live/binaries conformance/maintain release docs/examples/library
 
 .PHONY: lint-all
 lint-all: lint ## check all modules, as make lint does the main one

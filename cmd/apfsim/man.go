@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -38,10 +39,13 @@ func newMan() *cobra.Command {
 
 // writeMan writes the pages of a command and its subcommands.
 func writeMan(cmd *cobra.Command, dir string) error {
-	committed := commitTime()
 	cmd.DisableAutoGenTag = true // the tag would contain the current date
 	var page bytes.Buffer
-	header := doc.GenManHeader{Section: "1", Date: &committed, Source: "apfsim " + buildVersion(), Manual: "apfsim"}
+	header := doc.GenManHeader{Section: "1", Source: "apfsim " + buildVersion(), Manual: "apfsim"}
+	if os.Getenv("SOURCE_DATE_EPOCH") == "" { // which GenMan uses
+		committed := commitTime()
+		header.Date = &committed
+	}
 	if err := doc.GenMan(cmd, &header, &page); err != nil {
 		return err
 	}

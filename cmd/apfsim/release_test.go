@@ -3,185 +3,273 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
-// buildContext returns a copy of what .dockerignore leaves of the repository: it ignores all but
-// what lines with an exclamation mark name.
-func buildContext(t *testing.T) string {
+var dist = flag.String("dist", "", "a folder with a release for this machine, which is tested; make install-check gives it")
+
+// release is a release that make has made.
+type release struct {
+	dir     string
+	version string
+	files   []string
+}
+
+// madeRelease returns the release of the flag -dist.
+func madeRelease(t *testing.T) *release {
 	t.Helper()
-	text, err := os.ReadFile("../../.dockerignore")
+	if *dist == "" {
+		t.Skip("there is no release: make install-check tests one")
+	}
+	dir, err := filepath.Abs(*dist)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	everything := false
-	for _, line := range splitLines(text) {
-		name, kept := strings.CutPrefix(line, "!")
-		switch {
-		case line == "*":
-			everything = true
-		case kept:
-			copyTo(t, dir, name)
-		case line != "" && !strings.HasPrefix(line, "#"):
-			t.Fatalf(".dockerignore: %q: this test knows * and !NAME", line)
+	r := &release{dir: dir}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := regexp.MustCompile(`^apfsim_(.+)_linux_` + runtime.GOARCH + `\.tar\.gz$`)
+	for _, e := range entries {
+		r.files = append(r.files, e.Name())
+		if found := ours.FindStringSubmatch(e.Name()); found != nil {
+			r.version = found[1]
 		}
 	}
-	if !everything {
-		t.Fatal(".dockerignore: not all is ignored but what is named")
+	if r.version == "" {
+		t.Fatalf("%s has no archive for linux/%s: %q", dir, runtime.GOARCH, r.files)
 	}
-	return dir
+	return r
 }
 
-// copyTo copies a file or folder of the repository.
-func copyTo(t *testing.T, dir, name string) {
+func (r *release) read(t *testing.T, name string) []byte {
 	t.Helper()
-	from := filepath.Join("../..", name)
-	info, err := os.Stat(from)
-	if err == nil && info.IsDir() {
-		err = os.CopyFS(filepath.Join(dir, name), os.DirFS(from))
-	} else if err == nil {
-		var text []byte
-		if text, err = os.ReadFile(from); err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o666)
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// archive returns the name of the archive for this machine, without its ending.
+func (r *release) archive() string {
+	return fmt.Sprintf("apfsim_%s_linux_%s", r.version, runtime.GOARCH)
+}
+
+// entries returns the files of an archive, by their paths.
+func entries(t *testing.T, text []byte, zipped bool) map[string][]byte {
+	t.Helper()
+	var in io.Reader = bytes.NewReader(text)
+	if zipped {
+		var err error
+		if in, err = gzip.NewReader(in); err != nil {
+			t.Fatal(err)
 		}
+	}
+	all := map[string][]byte{}
+	for r := tar.NewReader(in); ; {
+		header, err := r.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[path.Clean(header.Name)], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// SHA256SUMS has each other file of the release, and no other.
+func TestReleaseHasChecksums(t *testing.T) {
+	r := madeRelease(t)
+	var want []string
+	for _, name := range r.files {
+		if name != "SHA256SUMS" {
+			want = append(want, fmt.Sprintf("%x  %s", sha256.Sum256(r.read(t, name)), name))
+		}
+	}
+	if got := splitLines(r.read(t, "SHA256SUMS")); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	a := r.archive()
+	for _, name := range []string{a + ".tar.gz", a + ".deb", a + ".rpm", a + ".cdx.json", "apfsim_" + r.version + "_oci.tar", "apfsim.rb", "apf.yaml"} {
+		if !slices.Contains(r.files, name) {
+			t.Errorf("the release has no %s", name)
+		}
+	}
+}
+
+// The archive has the program with its version, and what belongs to it. The SBOM has each module that is linked into the program,
+// and the script that is embedded in it.
+func TestReleaseArchiveAndSBOM(t *testing.T) {
+	r := madeRelease(t)
+	files := entries(t, r.read(t, r.archive()+".tar.gz"), true)
+	for _, name := range []string{"apfsim", "README.md", "CHANGELOG.md", "man/apfsim-run.1", "completions/apfsim.zsh", "licenses/LICENSE", "licenses/go/LICENSE",
+		"licenses/github.com/spf13/cobra/LICENSE.txt", "licenses/github.com/golang/freetype/ftl.txt", "licenses/uplot/LICENSE"} {
+		if len(files[r.archive()+"/"+name]) == 0 {
+			t.Errorf("the archive has no %s", name)
+		}
+	}
+	built, err := buildinfo.Read(bytes.NewReader(files[r.archive()+"/apfsim"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sbom struct {
+		Metadata struct {
+			Component struct{ Name, Version string }
+		}
+		Components []struct{ Name, Version string }
+	}
+	if err := json.Unmarshal(r.read(t, r.archive()+".cdx.json"), &sbom); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range sbom.Components {
+		got = append(got, c.Name+" "+c.Version)
+	}
+	want := []string{"std " + built.GoVersion, "uplot " + uplotVersion(t)}
+	for _, m := range built.Deps {
+		want = append(want, m.Path+" "+m.Version)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || sbom.Metadata.Component.Version != r.version {
+		t.Errorf("the SBOM of %+v has\n%q\nwant\n%q", sbom.Metadata.Component, got, want)
+	}
+}
+
+func uplotVersion(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile("../../reports/render/uplot/uPlot.iife.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(regexp.MustCompile(`uPlot \(v([0-9.]+)\)`).FindSubmatch(script)[1])
+}
+
+// The program of the release runs in a root folder with nothing else in it: it prints its version, runs a scenario, imports a log
+// whose times are of a time zone, and says who was hurt.
+func TestReleaseRunsAlone(t *testing.T) {
+	r := madeRelease(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can change the root folder")
+	}
+	root := t.TempDir()
+	// The folders above are of the test, and not open to others.
+	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o755)
+	}
+	const nobody = 65532
+	program := entries(t, r.read(t, r.archive()+".tar.gz"), true)[r.archive()+"/apfsim"]
+	logs := map[string]string{"audit.log": "testdata/audit/audit.log", "httplog.log": "../../sim/trace/logfile/testdata/httplog-lists.log"}
+	err := errors.Join(os.WriteFile(filepath.Join(root, "apfsim"), program, 0o755), os.Mkdir(filepath.Join(root, "work"), 0o777),
+		os.Chown(filepath.Join(root, "work"), nobody, nobody))
+	for name, file := range logs {
+		text, failure := os.ReadFile(file)
+		err = errors.Join(err, failure, os.WriteFile(filepath.Join(root, "work", name), text, 0o644))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// inFolder runs a shell command, which may take as long as a compiler does.
-func inFolder(t *testing.T, dir, command string, env ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
-	}
-}
-
-// instruction is one of a Dockerfile.
-type instruction struct{ name, arguments string }
-
-func dockerfile(t *testing.T) (all []instruction) {
-	t.Helper()
-	text, err := os.ReadFile("../../Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range splitLines(text) {
-		if name, arguments, ok := strings.Cut(line, " "); ok && name != "#" {
-			all = append(all, instruction{name, arguments})
-		}
-	}
-	return all
-}
-
-// What the Dockerfile says, without docker: its commands build in what .dockerignore leaves, and
-// what it copies into the image runs with nothing else around it, as the user it names.
-// Then the archives of make release, for this platform, are whole and always the same.
-func TestImageAndRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("this builds the program anew")
-	}
-	for _, program := range []string{"make", "go", "sha256sum", "gzip"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
-	}
-	source, image := buildContext(t), t.TempDir()
-	work := filepath.Join(image, "work")
-	var user uint32
-	for _, in := range dockerfile(t) {
-		switch fields := strings.Fields(in.arguments); in.name {
-		case "RUN":
-			inFolder(t, source, in.arguments, "VERSION=v9.8.7", "TARGETOS=linux", "TARGETARCH="+runtime.GOARCH)
-		case "COPY":
-			if from, ok := strings.CutPrefix(in.arguments, "--from=build /src/"); ok {
-				from, to, _ := strings.Cut(from, " ")
-				inFolder(t, source, fmt.Sprintf("cp -R %q %q", from, filepath.Join(image, to)))
-			}
-		case "USER":
-			if _, err := fmt.Sscanf(fields[0], "%d:", &user); err != nil || user == 0 {
-				t.Errorf("Dockerfile: USER %s: want somebody who is not root, by number", fields[0])
-			}
-		}
-	}
-	if err := os.Mkdir(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	os.Chmod(work, 0o777)
-	inImage := func(args ...string) string {
+	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "/apfsim", args...)
 		cmd.Dir, cmd.Env = "/work", []string{}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: image, Credential: &syscall.Credential{Uid: user, Gid: user}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("in the image, apfsim %q: %v\n%s", args, err, out)
+			t.Fatalf("apfsim %q: %v\n%s", args, err, out)
 		}
 		return string(out)
 	}
-	if os.Geteuid() == 0 {
-		os.Chmod(filepath.Dir(image), 0o755)
-		os.Chmod(image, 0o755)
-		if got := inImage("version"); got != "apfsim v9.8.7 (Kubernetes 1.37)\n" {
-			t.Errorf("in the image: %s", got)
-		}
-		inImage("run", "borrowing", "-o", "results", "--requests")
-		if got := len(regular(t, filepath.Join(work, "results", "borrowing"))); got < 5 {
-			t.Errorf("in the image a run has written %d files", got)
-		}
-	} else {
-		t.Log("not run in the image: only root can change the root folder")
+	if got, want := run("version"), "apfsim "+r.version+" (Kubernetes 1.37)\n"; got != want {
+		t.Errorf("version: %q, want %q", got, want)
 	}
-
-	copyTo(t, source, "README.md")
-	release := fmt.Sprintf("make release VERSION=v9.8.7 PLATFORMS=linux/%s", runtime.GOARCH)
-	archive := fmt.Sprintf("apfsim_v9.8.7_linux_%s", runtime.GOARCH)
-	var sums [2][]byte
-	for i := range sums {
-		began := time.Now()
-		inFolder(t, source, release, "SOURCE_DATE_EPOCH=1234567890")
-		t.Logf("make release took %v", time.Since(began).Round(time.Second))
-		sums[i], _ = os.ReadFile(filepath.Join(source, "dist", "SHA256SUMS"))
+	run("run", "borrowing", "-o", "results", "--requests")
+	if got := len(regular(t, filepath.Join(root, "work", "results", "borrowing"))); got < 5 {
+		t.Errorf("a run has written %d files", got)
 	}
-	if !bytes.Equal(sums[0], sums[1]) || !regexp.MustCompile(`^[0-9a-f]{64}  `+regexp.QuoteMeta(archive)+`\.tar\.gz\n$`).Match(sums[0]) {
-		t.Errorf("the same release twice:\n%s\n%s", sums[0], sums[1])
+	run("import", "httplog.log", "--zone", "Europe/Berlin", "--year", "2026", "-o", "imported")
+	if got := len(regular(t, filepath.Join(root, "work", "imported"))); got < 3 {
+		t.Errorf("an import has written %d files", got)
 	}
-	inFolder(t, filepath.Join(source, "dist"), "sha256sum -c SHA256SUMS && tar -xzf "+archive+".tar.gz")
-	unpacked := filepath.Join(source, "dist", archive)
-	out, err := exec.Command(filepath.Join(unpacked, "apfsim"), "version").Output()
-	if err != nil || string(out) != "apfsim v9.8.7 (Kubernetes 1.37)\n" {
-		t.Errorf("the released program: %v: %s", err, out)
-	}
-	for _, name := range []string{"README.md", "man/apfsim-run.1", "completions/apfsim.zsh", "licenses/LICENSE",
-		"licenses/go/LICENSE", "licenses/github.com/spf13/cobra/LICENSE.txt", "licenses/uplot/LICENSE"} {
-		if info, err := os.Stat(filepath.Join(unpacked, name)); err != nil || info.Size() == 0 {
-			t.Errorf("the archive has no %s: %v", name, err)
-		}
+	if got := run("diagnose", "audit.log"); !strings.Contains(got, "\n") {
+		t.Errorf("diagnose: %q", got)
 	}
 }
 
-// The image is built with the Go that the module wants.
-func TestDockerfileHasTheGoOfTheModule(t *testing.T) {
-	module, err := os.ReadFile("../../go.mod")
+// The commands of each section of the guide install the release, get a first answer and uninstall it. They run in a root folder of
+// their own, which is at first like that of the machine and whose changes are lost, with the programs of testdata/release
+// in PATH.
+func TestInstallGuide(t *testing.T) {
+	r := madeRelease(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can change the root folder")
+	}
+	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
-	if from := dockerfile(t)[0].arguments; want == nil || !strings.Contains(from, fmt.Sprintf(" golang:%s ", want[1])) {
-		t.Errorf("Dockerfile: FROM %s: go.mod wants Go %s", from, want)
+	for section, needs := range map[string][]string{
+		"Archive": nil, "Debian and Ubuntu": {"dpkg"}, "Fedora and other distributions with rpm": {"rpm"}, "Homebrew": {"ruby"},
+		"krew": {"krew"}, "Container image": {"jq"}, "From source": {"make", "go"},
+	} {
+		t.Run(section, func(t *testing.T) {
+			body, ok := sections(pages(t)[installGuide])[section]
+			if !ok {
+				t.Fatalf("%s has no section %s", installGuide, section)
+			}
+			for _, program := range append(needs, "curl", "unshare", "sha256sum") {
+				if _, err := exec.LookPath(program); err != nil {
+					t.Skip(err)
+				}
+			}
+			script := "set -eux\n"
+			for _, c := range docCommands(installGuide, body) {
+				script += strings.ReplaceAll(c.line, "linux_amd64", "linux_"+runtime.GOARCH) + "\n"
+			}
+			p := newProcess(t, t.TempDir(), "unshare", "--mount", "--propagation", "private", "bash", filepath.Join(repository, "cmd/apfsim/testdata/release/inroot"))
+			p.Env = append(os.Environ(), "SCRIPT="+script, "REPOSITORY="+repository, "DIST="+r.dir, "VERSION="+r.version, "ARCH="+runtime.GOARCH,
+				"URL=file://"+r.dir)
+			switch status := p.wait(t); status {
+			case statusDone:
+			case 77:
+				t.Skip("a root folder of its own is not permitted: " + strings.TrimSpace(p.err.String()))
+			default:
+				t.Fatalf("exit status %d\n%s\n%s", status, &p.out, &p.err)
+			}
+			answer := "FlowSchema     service-accounts\n"
+			if section == "krew" {
+				answer = "no findings in 11 FlowSchemas and 8 priority levels\n"
+			}
+			if !strings.Contains(p.out.String(), answer) {
+				t.Errorf("the first answer is not %q:\n%s", answer, &p.out)
+			}
+			if _, left, _ := strings.Cut(p.out.String(), "left over:\n"); left != "" {
+				t.Errorf("after the removal there are still\n%s", left)
+			}
+		})
 	}
 }

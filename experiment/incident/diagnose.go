@@ -2,8 +2,10 @@ package incident
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,13 +57,23 @@ type Wanted struct {
 	Tells string `json:"tells"`
 }
 
+// temporaryFolder makes a folder for temporary files, which the caller removes. It is in the working directory if the system has
+// no place for such files, as beside a program that is alone in its root folder.
+func temporaryFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "apfsim-")
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = os.MkdirTemp(".", ".apfsim-")
+	}
+	return dir, err
+}
+
 // Diagnose imports logs, replays them, and says what the log shows and why. The files of the import, and those of the
 // diagnosis, are written to the folder of the options. Without a folder, they are written to a temporary one, which is removed.
 // A client narrows the diagnosis to it and its neighbours; "" is all of them.
 func Diagnose(ctx context.Context, o Options, client string) (_ *Diagnosis, err error) {
 	keep := o.Dir != ""
 	if !keep {
-		dir, err := os.MkdirTemp("", "apfsim-")
+		dir, err := temporaryFolder()
 		if err != nil {
 			return nil, err
 		}

@@ -170,7 +170,7 @@ func fittedTo(ctx context.Context, dir string) (*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	temporary, err := os.MkdirTemp("", "apfsim-")
+	temporary, err := temporaryFolder()
 	if err != nil {
 		return nil, err
 	}
