@@ -86,14 +86,17 @@ func (d *Document) Position(path string) Position {
 	return Position{File: d.File, Line: line, Column: column}
 }
 
-// Has reports whether the document has a value at path.
-func (d *Document) Has(path string) bool {
+// Get returns the value at path, or nil if the document has none.
+func (d *Document) Get(path string) *Node {
 	steps, err := splitPath(path)
+	if err != nil {
+		return nil
+	}
 	n := d.Root
 	for _, s := range steps {
 		n = n.step(n.find(s))
 	}
-	return err == nil && n != nil
+	return n
 }
 
 // step returns the value that one step leads to, or nil if there is none.

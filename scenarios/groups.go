@@ -2,13 +2,14 @@ package scenarios
 
 // Group is the scenarios of one subject.
 type Group struct {
-	Title     string
-	Scenarios []Entry
+	Title     string  `json:"title"`
+	Scenarios []Entry `json:"scenarios"`
 }
 
 // Entry is a scenario of the library, and what it shows.
 type Entry struct {
-	Name, Title string
+	Name  string `json:"name"`
+	Title string `json:"title"`
 }
 
 // Groups has all scenarios of the library, each once. docs/reference/scenarios.md has the same.

@@ -27,6 +27,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	c := checker{to, s}
 	spec := &s.Spec
 	c.name()
+	c.controls()
 	if spec.Duration > 0 && spec.Warmup.Duration >= spec.Duration {
 		c.Fail("spec.warmup", "%v: want less than the duration, %v", spec.Warmup, spec.Duration)
 	}

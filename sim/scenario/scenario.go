@@ -72,6 +72,8 @@ type Metadata struct {
 	// Calibration has the paths of the fields.
 	Calibration   map[string]string `json:"calibration,omitempty" jsonschema_description:"Which fields were chosen so that a published number comes out, and how."`
 	NotReproduced string            `json:"notReproduced,omitempty" jsonschema_description:"What of the source the scenario does not reproduce, and why."`
+
+	Controls []Control `json:"controls,omitempty" jsonschema_description:"Settings that the playground lets its readers move. A run does not depend on them."`
 }
 
 // Spec is the content of a scenario.

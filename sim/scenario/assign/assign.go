@@ -116,6 +116,34 @@ func Path(s *scenario.Scenario, path string) (string, error) {
 	return s.Document.Resolve(path)
 }
 
+// Value returns the text of the field at path, to which an assignment would give another one. The error says why the
+// scenario has no such field, or that it is not a number or a text.
+func Value(s *scenario.Scenario, path string) (string, error) {
+	path = long(path)
+	if err := CheckPath(path); err != nil {
+		return "", err
+	}
+	doc := s.Document
+	if level, field, _ := levelField(path); level != "" {
+		index, within, err := levelPath(s, level, field)
+		if err != nil {
+			return "", err
+		}
+		doc, path = new(levelDocument(s.Objects.PriorityLevels[index])), "items[0].spec."+within
+	}
+	if _, err := doc.Resolve(path); err != nil {
+		return "", err
+	}
+	switch n := doc.Get(path); {
+	case n == nil:
+		return "", fmt.Errorf("%q: the scenario does not give this field a value", document.Abridge(path))
+	case n.Kind != document.Number && n.Kind != document.String:
+		return "", fmt.Errorf("%q is %v; want a number, or a text with a number", document.Abridge(path), n.Kind)
+	default:
+		return n.Text, nil
+	}
+}
+
 // Cut cuts a text at the first separator that is outside of quotes and brackets.
 func Cut(text string, separator byte) (before, after string, found bool) {
 	depth, quote := 0, byte(0)

@@ -104,6 +104,9 @@ func (r *reading) read(name string, file *fileText, assignments assign.List, opt
 		if r.complete {
 			r.outside = append(r.outside, assignments.ApplyToLevels(s)...)
 		}
+		if r.complete && len(assignments)+len(options.ConfigFiles)+len(options.AddConfigFiles) == 0 {
+			r.controls()
+		}
 		r.events()
 		r.traces()
 		s.SetDefaults()
@@ -129,6 +132,23 @@ func (r *reading) read(name string, file *fileText, assignments assign.List, opt
 		t.Position = assignments.Position(t.Position)
 	}
 	return all
+}
+
+// controls finds the values of the controls, which are those of the file without any option.
+func (r *reading) controls() {
+	for i := range r.scenario.Metadata.Controls {
+		c, path := &r.scenario.Metadata.Controls[i], document.Index("metadata.controls", i)
+		if r.check.Failed(path) || c.Minimum >= c.Maximum { // which the check of the scenario reports
+			continue
+		}
+		at := path + ".path"
+		text, err := assign.Value(r.scenario, c.Path)
+		if err != nil {
+			r.check.Fail(at, "%v", err)
+		} else if problem := c.Read(text); problem != "" {
+			r.check.Fail(at, "%q %s", document.Abridge(c.Path), problem)
+		}
+	}
 }
 
 func (r *reading) addInput(in scenario.Input) {
