@@ -30,9 +30,10 @@ MODULES = go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{
 .PHONY: licenses
 licenses: ## copy the licenses of all modules in bin/apfsim to bin/licenses
 	rm -rf bin/licenses
-	mkdir -p bin/licenses/go bin/licenses/uplot
+	mkdir -p bin/licenses/go bin/licenses/uplot bin/licenses/codemirror
 	cp LICENSE bin/licenses
 	cp reports/render/uplot/LICENSE bin/licenses/uplot
+	cp experiment/playground/page/codemirror/LICENSE bin/licenses/codemirror
 	cp "$$(go env GOROOT)/LICENSE" bin/licenses/go
 	$(MODULES) | while read -r name dir; do \
 		mkdir -p "bin/licenses/$$name" && \
@@ -95,6 +96,18 @@ install-check: ## run the programs of the release in dist/, and the commands of 
 	GOBIN=$(CURDIR)/bin go install $(KREW) || echo "krew is not built"
 	PATH="$(CURDIR)/bin:$$PATH" go test ./cmd/apfsim -count=1 -v -timeout $(TIMEOUT) -run '^(TestRelease.*|TestInstallGuide)$$' -args -dist $(CURDIR)/dist
 	cd release && go vet . && go test -count=1 .
+
+.PHONY: playground
+playground: ## build the page in which a browser runs the simulator, as static files in dist/playground
+	rm -rf dist/playground
+	mkdir -p dist/playground
+	cp -R experiment/playground/page/. dist/playground
+	cp LICENSE "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/playground
+	GOOS=js GOARCH=wasm go build -trimpath $(PGO) -ldflags "-s -w" -o dist/playground/apfsim.wasm ./cmd/playground
+
+.PHONY: playground-test
+playground-test: playground ## run all scenarios of the library of at most 500000 requests in headless Chromium
+	go test ./experiment/playground -count=1 -timeout $(TIMEOUT) -v -run Browser -args -library
 
 .PHONY: run
 run: build ## build, and simulate elephants and mice into results/

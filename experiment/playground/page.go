@@ -1,0 +1,135 @@
+//go:build !js
+
+package playground
+
+import (
+	"context"
+	"crypto/subtle"
+	"embed"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// pageFiles is the page, as a browser gets it.
+//
+//go:embed page
+var pageFiles embed.FS
+
+// PageFiles returns the files of the page without the program that a worker runs, which make playground adds.
+func PageFiles() fs.FS {
+	files, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // the name is constant
+	}
+	return files
+}
+
+// indexFile is the page itself. It has the name of the engine in it.
+const (
+	indexFile    = "index.html"
+	workerEngine = `<meta name="engine" content="worker">`
+	nativeEngine = `<meta name="engine" content="native">`
+)
+
+// NewHandler returns a handler that serves the page below /token/ and answers its calls. A request needs the token, which
+// other programs and other pages do not know, and a Host of the loopback interface, which a page does not get by a name
+// that it lets resolve to this machine. No response allows another origin anything.
+func NewHandler(token string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(PageFiles()))
+	mux.HandleFunc("GET /{$}", serveIndex)
+	mux.HandleFunc("POST /call/{name}", serveCall)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cache-Control", "no-store")
+		given, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		switch {
+		case !isLoopback(r.Host):
+			http.Error(w, "the Host is not that of this machine", http.StatusForbidden)
+		case subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
+			http.Error(w, "the token is missing or wrong; open the address that 'apfsim serve' has printed", http.StatusForbidden)
+		case !sameOrigin(r):
+			http.Error(w, "the request comes from another origin", http.StatusForbidden)
+		default:
+			r.URL.Path, r.URL.RawPath = "/"+path, ""
+			mux.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isLoopback reports whether the host of a request is an address or the name of the loopback interface.
+func isLoopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	ip := net.ParseIP(strings.Trim(name, "[]"))
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// sameOrigin reports whether a request comes from the page, or from no page at all.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	return origin == "" || origin == "http://"+r.Host
+}
+
+func serveIndex(w http.ResponseWriter, _ *http.Request) {
+	text, err := fs.ReadFile(PageFiles(), indexFile)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, strings.Replace(string(text), workerEngine, nativeEngine, 1))
+}
+
+// running lets calls follow one another: a run needs memory, and a page ends one before it begins the next.
+var running sync.Mutex
+
+// serveCall answers a call with lines of JSON: shares of progress, then the answer. The call ends with its request.
+func serveCall(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") != "application/json" { // which no page of another origin can send without asking
+		http.Error(w, "want Content-Type application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	arguments, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxArguments))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	running.Lock()
+	defer running.Unlock()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
+	flush() // an error ends the call at the first progress
+	answer := Call(ctx, r.PathValue("name"), arguments, everyHundredth(func(share float64) {
+		if lines.Encode(map[string]float64{"share": share}) != nil || flush() != nil {
+			cancel()
+		}
+	}))
+	lines.Encode(map[string]json.RawMessage{"answer": answer})
+}
+
+// everyHundredth returns a Progress that passes on what has grown by a hundredth at least.
+func everyHundredth(progress Progress) Progress {
+	last := 0.0
+	return func(share float64) {
+		if share >= last+0.01 {
+			last = share
+			progress(share)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package playground
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"apfsim/scenarios"
+)
+
+var wholeLibrary = flag.Bool("library", false, "compare every scenario of the library with at most 500000 requests")
+
+// prefer sets the colours that the system would.
+func (b *browser) prefer(scheme string) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// script runs a script in the page.
+func (b *browser) script(script string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](script))
+}
+
+// idle waits until nothing runs and something was run.
+func (b *browser) idle() {
+	b.t.Helper()
+	b.waitFor(`document.querySelector("#cancel").hidden && document.querySelector("#status").textContent.startsWith("Simulated")`)
+}
+
+// told are the numbers of a workload that the story shows.
+type told struct{ rejected, wait string }
+
+// move moves the control of a step, and returns what the story then says of the elephants and of the mice.
+func (b *browser) move(to string) (elephants, mice told) {
+	b.t.Helper()
+	b.script(`document.querySelector("#status").textContent = ""; { const r = document.querySelector(".move input"); r.value = "` + to + `"; r.dispatchEvent(new Event("input")); r.dispatchEvent(new Event("change")); }`)
+	b.idle()
+	rows := eval[[][]string](b, `[...document.querySelectorAll("#story-result tbody tr")].map(r => [...r.cells].map(c => c.textContent))`)
+	if len(rows) != 2 || len(rows[0]) != 5 || rows[0][0] != "elephants" || rows[1][0] != "mice" {
+		b.t.Fatalf("the story says %q", rows)
+	}
+	return told{rows[0][2], rows[0][4]}, told{rows[1][2], rows[1][4]}
+}
+
+// shareOf reads a share such as 12.3 %.
+func shareOf(t *testing.T, text string) (share float64) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "%g %%", &share); err != nil {
+		t.Fatalf("%q is no share", text)
+	}
+	return share
+}
+
+// A person can follow the first story, and what each step says is what happens.
+func TestFirstStoryInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.prefer("light")
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.open(url)
+	next := func(step int) {
+		b.script(`document.querySelector("#status").textContent = ""; document.querySelector("#story-next").click()`)
+		b.waitFor(fmt.Sprintf(`document.querySelector("#story-step").textContent.includes("step %d of 8")`, step))
+		b.idle()
+	}
+	const hardly = "less than 1 ms"
+	if _, mice := b.move("30"); mice.rejected != "0 %" || mice.wait != hardly {
+		t.Errorf("seats: the mice: %v", mice)
+	}
+	next(2)
+	if _, mice := b.move("150"); shareOf(t, mice.rejected) < 10 {
+		t.Errorf("one queue: the mice: %v", mice)
+	}
+	next(3)
+	_, one := b.move("12")
+	if share := shareOf(t, one.rejected); share == 0 || share > 20 {
+		t.Errorf("a queue each: the mice: %v", one)
+	}
+	next(4)
+	if _, hand := b.move("3"); hand.rejected != "0 %" {
+		t.Errorf("hands: the mice: %v", hand)
+	}
+	b.script(`document.querySelector("#time").value = 600; document.querySelector("#time").dispatchEvent(new Event("input")); document.querySelector("#flow").value = "mice"; document.querySelector("#follow").click()`)
+	if text := eval[string](b, `document.querySelector("#followed").textContent`); !strings.Contains(text, " of mice ") || !strings.Contains(text, "in its hand") || !strings.Contains(text, "got a seat at ") {
+		t.Errorf("the followed request: %s", text)
+	}
+	b.shoot("story-4")
+	next(5)
+	if _, mice := b.move("4"); shareOf(t, mice.rejected) == 0 {
+		t.Errorf("elephants: the mice: %v", mice)
+	}
+	next(6)
+	if elephants, _ := b.move("60"); shareOf(t, elephants.rejected) < 50 || !strings.HasSuffix(elephants.wait, " s") {
+		t.Errorf("long queues: the elephants: %v", elephants)
+	}
+	next(7)
+	if elephants, mice := b.move("100"); elephants.rejected != "0 %" || elephants.wait != hardly || mice.wait != hardly {
+		t.Errorf("seats: %v, %v", elephants, mice)
+	}
+	b.noComplaints()
+}
+
+// ranInPage runs a scenario as the page does, and returns the answer without its page.
+func (b *browser) ranInPage(arguments Running) (ran Ran) {
+	b.t.Helper()
+	b.script(`window.ran = null; import("./engine.js").then(m => m.engine.call("run", ` + asJSON(b.t, arguments) + `, () => {}, new AbortController().signal)).then(a => { a.page = ""; window.ran = JSON.stringify(a) }, e => { window.ran = JSON.stringify({errors: [{message: String(e)}]}) })`)
+	b.waitFor(`window.ran !== null`)
+	text := eval[string](b, `window.ran`)
+	if all := errorsOf(b.t, []byte(text)); len(all) > 0 {
+		b.t.Fatal(all)
+	}
+	if err := json.Unmarshal([]byte(text), &ran); err != nil {
+		b.t.Fatal(err)
+	}
+	return ran
+}
+
+// A browser makes the same decisions as the program, and keeps no worker of a run that has ended.
+func TestFingerprintsInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.open(url)
+	names := []string{"finalizer-story", "zero-shares", "lent-seats", "webhook-deadlock"}
+	if *wholeLibrary {
+		names = scenarios.Names()
+	}
+	compared := 0
+	for _, name := range names {
+		var text Text
+		callInto(t, "scenario", asJSON(t, Named{name}), &text)
+		all, err := (&Setting{Text: text.Text}).load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sc := range all {
+			arguments := Running{Setting: Setting{Text: text.Text, Name: sc.Metadata.Name}, Recording: Window{Requests: 100}}
+			var native Ran
+			callInto(t, "run", asJSON(t, arguments), &native)
+			arrived := int64(0)
+			for _, w := range native.Workloads {
+				arrived += w.Arrived
+			}
+			if arrived > 500_000 {
+				continue
+			}
+			compared++
+			native.Page = ""
+			if ran := b.ranInPage(arguments); asJSON(t, ran) != asJSON(t, native) {
+				t.Errorf("%s: in the browser %s, natively %s", sc.Metadata.Name, ran.Fingerprint, native.Fingerprint)
+			}
+		}
+	}
+	t.Logf("compared %d scenarios", compared)
+	workers := 0
+	targets, err := chromedp.Targets(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets {
+		if target.Type == "worker" {
+			workers++
+		}
+	}
+	if workers > 1 {
+		t.Errorf("%d workers are left; want that of short calls", workers)
+	}
+	b.noComplaints()
+}
+
+// Texts of strangers are shown as texts, and stop nothing: in a scenario, in a dropped file and in a link.
+func TestHostileTextsInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.open(url)
+	const attack = `<img src=x onerror='top.hacked=1'><script>top.hacked=1</script>`
+	text := strings.NewReplacer("  description: >-\n", "  description: >-\n    "+attack+"\n", "name: Mice,", `name: "`+attack+`",`, "elephant-{i}/web", `elephant-{i}/web"></style><script>top.hacked=1</script>`).Replace(storyText(t))
+	text = strings.Replace(text, `as: {serviceAccount: "elephant-{i}/web"></style><script>top.hacked=1</script>"}`, `as: {user: "`+attack+`", groups: ["system:serviceaccounts"]}`, 1)
+	drop := func(name, content string) {
+		b.script(`document.querySelector("#dropped").textContent = ""; { const d = new DataTransfer(); d.items.add(new File([` + asJSON(t, content) + `], "` + name + `")); document.dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true })); }`)
+		b.waitFor(`document.querySelector("#dropped").textContent !== ""`)
+	}
+	b.script(`document.querySelector("#status").textContent = ""`)
+	drop("scenario.yaml", strings.Replace(text, "  - name: elephants\n", "  - name: elephants\n    start: 0s\n", 1))
+	if said := eval[string](b, `document.querySelector("#dropped").textContent`); !strings.Contains(said, "is a scenario") {
+		t.Errorf("the page says %q", said)
+	}
+	b.waitFor(`document.querySelector("#cancel").hidden`)
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+	}
+	for name, content := range map[string]string{
+		"bomb.yaml": bomb, "deep.yaml": strings.Repeat("[", 100_000), "binary": "\x00\xff\xfe", "empty": "",
+		"log.jsonl": `{"kind":"Event","apiVersion":"audit.k8s.io/v1","requestURI":"` + attack + `"}`,
+		"objects":   "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchema\nmetadata: {name: \"" + attack + "\"}\n",
+	} {
+		drop(name, content)
+		if said := eval[string](b, `document.querySelector("#dropped").textContent`); !strings.Contains(said, "cannot be used") {
+			t.Errorf("%s: the page says %q", name, said)
+		}
+	}
+	for _, link := range []string{"#AAAA", "#%%%", "#" + strings.Repeat("A", 10_000)} {
+		b.do(chromedp.Navigate("about:blank"))
+		b.open(url + link)
+	}
+	if eval[bool](b, `"hacked" in window`) {
+		t.Error("a script of a text was run")
+	}
+	b.noComplaints()
+}
+
+// A link has what is set, and leads to the same run.
+func TestLinkInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.open(url)
+	b.script(`document.querySelector("#scenario").value = "zero-shares"; document.querySelector("#scenario").dispatchEvent(new Event("change"))`)
+	b.waitFor(`document.querySelector("#story").hidden && document.querySelector("#description").textContent.includes("zero")`)
+	b.script(`document.querySelector("#status").textContent = ""; { const s = document.querySelector("#seed"); s.value = "42"; s.dispatchEvent(new Event("input")); document.querySelector("#run").click() }`)
+	b.idle()
+	status, link := eval[string](b, `document.querySelector("#status").textContent`), ""
+	b.script(`document.querySelector("#share").click()`)
+	b.waitFor(`!document.querySelector("#status").textContent.startsWith("Simulated")`)
+	link = eval[string](b, `location.hash`)
+	b.do(chromedp.Navigate("about:blank"))
+	b.open(url + link)
+	again := eval[string](b, `document.querySelector("#status").textContent`)
+	_, want, _ := strings.Cut(status, "with seed 42.")
+	if _, got, _ := strings.Cut(again, "with seed 42."); got != want || want == "" || eval[string](b, `document.querySelector("#scenario").value`) != "zero-shares" {
+		t.Errorf("the link %s leads to %q, want %q", link, again, status)
+	}
+	b.noComplaints()
+}
+
+// The page fits screens of both widths, in both colours.
+func TestPageFitsInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	for _, scheme := range []string{"light", "dark"} {
+		b.prefer(scheme)
+		for _, width := range []int64{1280, 390} {
+			b.do(chromedp.EmulateViewport(width, 844))
+			b.open(url)
+			b.script(`document.querySelector("#time").value = 500; document.querySelector("#time").dispatchEvent(new Event("input"))`)
+			name := fmt.Sprintf("%s-%d", scheme, width)
+			b.shoot(name)
+			b.script(`document.querySelectorAll("details").forEach(d => { d.open = true }); document.querySelector("#explain form button").click(); document.querySelector("#collisions form button").click()`)
+			b.waitFor(`document.querySelector("#explain pre").textContent !== "" && document.querySelector("#collisions iframe").srcdoc !== "" && document.querySelector("#status").textContent === "Done."`)
+			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
+				t.Errorf("%s: the page is %d pixels wide", name, wide)
+			}
+			if name := eval[string](b, `[...document.querySelectorAll("button, input, select, iframe, canvas")].filter(e => !e.closest(".cm-editor") && !e.ariaLabel && !e.title && !e.textContent.trim() && !(e.labels && e.labels.length)).map(e => e.outerHTML).join()`); name != "" {
+				t.Errorf("without a name: %s", name)
+			}
+			b.shoot(name + "-open")
+		}
+	}
+	b.noComplaints()
+}
