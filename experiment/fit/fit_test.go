@@ -527,6 +527,7 @@ requests.jsonl:5:1: verb: is missing
 requests.jsonl:6:1: has neither resource nor path; want one of them
 requests.jsonl:7:1: arrivalNs: -1 is out of range; want 0 to 576460752303423487
 requests.jsonl:8:14: is not valid JSON: unexpected EOF`},
+		"server":     {`{"arrivalNs":1,"verb":"get","resource":"pods","server":100}`, "", "requests.jsonl:1:1: server: 100 is out of range; want 0 to 99"},
 		"retry":      {`{"arrivalNs":1,"verb":"get","resource":"pods","retryAfterSeconds":1000001}`, "", "requests.jsonl:1:1: retryAfterSeconds: 1000001 is out of range; want 0 to 1000000"},
 		"no request": {"\n", "", "requests.jsonl: has no request; want at least one"},
 		"base":       {"", "spec: {duration: 5}", "base.yaml:1: spec.duration: 5 is not a duration; use a number with a unit, such as 60s"},
