@@ -2,6 +2,7 @@ package reports_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -116,9 +117,19 @@ spec:
 	if v := &s.Thresholds[2]; v.Limit != 44_100_000 || !v.Passed {
 		t.Errorf("%+v, want a limit of 44.1 MB that holds", v)
 	}
-	for i := range run("adjustmentPhase: 0s").Thresholds {
-		if v := &run("adjustmentPhase: 0s").Thresholds[i]; v.Passed || v.Value != nil {
+	neither := run("adjustmentPhase: 0s")
+	for i := range neither.Thresholds {
+		if v := &neither.Thresholds[i]; v.Passed || v.Value != nil {
 			t.Errorf("%+v without a capacity and a memory, want no value", v)
+		}
+	}
+	if _, err := result.FindStatistic(result.Statistics(neither), "cpu{server:0}.seconds"); !errors.Is(err, result.ErrNoSamples) {
+		t.Errorf("the processor time of a server without a capacity is %v, want %v", err, result.ErrNoSamples)
+	}
+	one := load(t, strings.Replace(strings.Replace(scenario, "%s", "capacity: {cores: 8}, memory: {}", 1), "replicas: 2", "replicas: 1", 1))
+	for _, name := range []string{"memory{server:0}.max", "cpu{server:0}.cores", "ready{server:0}.share"} {
+		if err := result.CheckName(name, one); err != nil {
+			t.Errorf("%s of one server: %v", name, err)
 		}
 	}
 }

@@ -41,10 +41,10 @@ func FindStatistic(all []Statistic, text string) (int, error) {
 }
 
 // ofOneServer returns the name of the same statistic without the tag of the only server, whose statistics are
-// listed as those of all servers; nil if the name has no such tag.
+// listed as those of all servers; nil if the name has no such tag, or needs it.
 func ofOneServer(all []Statistic, name *metric.Name) *metric.Name {
 	at := slices.IndexFunc(name.Tags, func(t metric.Tag) bool { return t.Name == metric.TagServer })
-	if at < 0 {
+	if m, _ := metric.Find(name.Metric, name.Stat); at < 0 || m.Required == metric.TagServer {
 		return nil
 	}
 	one := false
