@@ -279,6 +279,10 @@ bench-parts: ## measure the time of each part of the simulator, for docs/backgro
 		go tool pprof -top -unit=ms -nodefraction=0 -nodecount=100000 $$dir/sim.test $$dir/cpu; \
 	done | $(FIGURES) parts
 
+.PHONY: list-costs
+list-costs: ## simulate a published table of the costs of lists, for docs/background/list-costs.md
+	$(FIGURES) -document docs/background/list-costs.md list-costs < docs/figures/list-costs.csv
+
 .PHONY: performance
 performance: bench-size bench-memory bench-parts ## measure all sections of docs/background/performance.md
 	@tables=$$(mktemp) && trap "rm -f $$tables" EXIT && \

@@ -236,7 +236,7 @@ func TestErrors(t *testing.T) {
 	for _, args := range []string{"", "size", "sizes memory"} {
 		var stderr bytes.Buffer
 		status := run(strings.NewReader(sizesInput), &stderr, strings.Fields(args))
-		if want := fmt.Sprintf("figures: %q: want one of sizes, memory, parts, peers or incidents\n", strings.Fields(args)); status != 2 || stderr.String() != want {
+		if want := fmt.Sprintf("figures: %q: want one of sizes, memory, parts, peers, list-costs or incidents\n", strings.Fields(args)); status != 2 || stderr.String() != want {
 			t.Errorf("status %d, %q; want 2, %q", status, &stderr, want)
 		}
 	}

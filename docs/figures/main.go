@@ -7,6 +7,7 @@
 //	figures memory  < lines of BenchmarkMemory
 //	figures parts   < lines of BenchmarkRun, each followed by its profile, as of go tool pprof -top
 //	figures peers   < Markdown of bench-peers
+//	figures list-costs < published rows, which it simulates, into docs/background/list-costs.md
 //	figures -document docs/incidents.md incidents < Markdown of apfsim scenarios list --incidents
 //
 // A section is between two comments, <!-- sizes --> and <!-- end of sizes -->. If the input has an
@@ -37,14 +38,15 @@ type section struct {
 // sections are the functions that make a section from the output of a measurement, by the name
 // of the section.
 var sections = map[string]func(input string) (section, error){
-	"sizes":     sizes,
-	"memory":    memory,
-	"parts":     parts,
-	"peers":     headed,
-	"incidents": headed,
+	"sizes":      sizes,
+	"memory":     memory,
+	"parts":      parts,
+	"peers":      headed,
+	"list-costs": listCosts,
+	"incidents":  headed,
 }
 
-const sectionNames = "sizes, memory, parts, peers or incidents"
+const sectionNames = "sizes, memory, parts, peers, list-costs or incidents"
 
 func main() { os.Exit(run(os.Stdin, os.Stderr, os.Args[1:])) }
 
