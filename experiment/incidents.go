@@ -94,6 +94,7 @@ func (in *Incidents) check(sc *scenario.Scenario, i int) (errs document.Errors) 
 	f := &sc.Metadata.Figures[i]
 	at := document.Index("metadata.figures", i) + ".statistic"
 	fail := func(format string, args ...any) { errs.Add(sc.Document.Position(at), at, format, args...) }
+	var operands []*scenario.Scenario
 	for _, o := range f.Quotient.Operands() {
 		of := sc
 		if o.Scenario != "" {
@@ -107,12 +108,14 @@ func (in *Incidents) check(sc *scenario.Scenario, i int) (errs document.Errors) 
 				continue
 			}
 		}
-		if of.Spec.Replications != sc.Spec.Replications {
-			fail("%s has %d replications and %s has %d; want as many, because the runs of a seed are compared", of.Metadata.Name, of.Spec.Replications, sc.Metadata.Name, sc.Spec.Replications)
-		}
 		if err := result.CheckName(o.Name.String(), of); err != nil {
 			fail("%v", err)
 		}
+		operands = append(operands, of)
+	}
+	if len(operands) == 2 && operands[0].Spec.Replications != operands[1].Spec.Replications {
+		fail("%s has %d replications and %s has %d; want as many, because the runs of a seed are compared", operands[0].Metadata.Name,
+			operands[0].Spec.Replications, operands[1].Metadata.Name, operands[1].Spec.Replications)
 	}
 	return errs
 }
@@ -161,7 +164,7 @@ func (in *Incidents) Run(ctx context.Context, progress Progress) ([]report.Incid
 		sc := all[i].Scenario
 		for k := range sc.Metadata.Figures {
 			f := &sc.Metadata.Figures[k]
-			simulated := make([]float64, sc.Spec.Replications)
+			simulated := make([]float64, in.of(sc, &f.Quotient.Dividend).Spec.Replications)
 			for run := range simulated {
 				var operands [2]float64
 				for side, o := range f.Quotient.Operands() {

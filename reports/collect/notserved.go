@@ -27,6 +27,9 @@ func (c *Collector) answered(nowNs int64, r *server.Request) {
 	if c.servers != nil {
 		c.partOf(r, c.flowOf(r)).Responses.Add(int(r.Status), 1)
 	}
+	if how == deadline {
+		c.partOf(r, c.flowOf(r)).TooLate.Record(nowNs - r.ArrivalNs)
+	}
 	if how != nil {
 		c.countingOf(r, c.flowOf(r)).fail(r, how)
 		c.evidence.fail(nowNs, r, how)

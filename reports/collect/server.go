@@ -28,6 +28,7 @@ type serverState struct {
 	now    result.ServerPoint  // of the current interval, as far as it is known
 	points []result.ServerPoint
 
+	crashes  int64 // within the window
 	lost     int64 // requests that were lost at lostAtNs
 	lostAtNs int64
 }
@@ -203,6 +204,9 @@ func (c *Collector) changed(nowNs int64, srv *server.Server) {
 	if srv.Stage() == server.Off && s.lostAtNs == nowNs {
 		m.Lost = s.lost
 	}
+	if m.What == result.Crashed && nowNs >= c.fromNs {
+		s.crashes++
+	}
 	m.OutOfMemory = srv.Stage() == server.Off && srv.OutOfMemory()
 	c.timeline = append(c.timeline, m)
 	s.setStage(nowNs, c.fromNs, srv.Stage())
@@ -277,6 +281,7 @@ func (c *Collector) addServers(out *result.Result) {
 			Group:             result.NewGroup(name, c.merged(func(p *part) bool { return p.server == i })),
 			KubernetesVersion: state.Rules().Version, Stage: state.stage.String(), ReadyShare: float64(state.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
 		}
+		all.Crashes = state.crashes
 		series := &result.ServerSeries{Server: i, Points: state.points}
 		for _, l := range sortedLevels(state.levels) {
 			series.Levels = append(series.Levels, l.series())

@@ -36,6 +36,7 @@ type Measures struct {
 	Responses Responses
 	Timed     [Timings]Histogram
 	Queued    Histogram // how long those that were still queued at the end had waited
+	TooLate   Histogram // from arrival until an answer 504, or until the client gave up
 }
 
 // Timing is one of the durations that are measured for a request.
@@ -56,7 +57,7 @@ func New(precision uint8) *Measures {
 	for t := range m.Timed {
 		m.Timed[t].Precision = precision
 	}
-	m.Queued.Precision = precision
+	m.Queued.Precision, m.TooLate.Precision = precision, precision
 	return m
 }
 
@@ -67,6 +68,7 @@ func (m *Measures) Reset() {
 		m.Timed[t].Reset()
 	}
 	m.Queued.Reset()
+	m.TooLate.Reset()
 }
 
 // Merge adds other measures of the same precision.
@@ -79,6 +81,7 @@ func (m *Measures) Merge(other *Measures) {
 		m.Timed[d].Merge(&other.Timed[d])
 	}
 	m.Queued.Merge(&other.Queued)
+	m.TooLate.Merge(&other.TooLate)
 }
 
 // Part is the requests of one workload that belong to one FlowSchema and priority level, at one server.

@@ -45,9 +45,11 @@ type SimulatedFigure struct {
 // NewSimulatedFigure judges the values that the runs have of a figure, NaN where a run has none.
 func NewSimulatedFigure(f *scenario.Figure, values []float64) SimulatedFigure {
 	s := SimulatedFigure{Name: f.Name, Unit: f.Unit, Published: *f.Published, Low: *f.Low, High: *f.High, Calibrated: f.Calibrated, Runs: len(values)}
-	mean, half := 0.0, 0.0
+	mean, half := math.NaN(), 0.0
+	if len(values) > 0 {
+		mean, _ = compare.Prediction(values)
+	}
 	for _, v := range values {
-		mean += v / float64(len(values))
 		if f.Inside(v) {
 			s.Fair++
 		}
@@ -55,17 +57,16 @@ func NewSimulatedFigure(f *scenario.Figure, values []float64) SimulatedFigure {
 	for _, v := range values {
 		half = max(half, math.Abs(v-mean))
 	}
-	if compare.Negligible(half, math.Abs(mean)) {
-		half = 0
-	}
-	if len(values) > 0 && !math.IsNaN(mean) {
+	if !math.IsNaN(mean) {
 		s.Simulated, s.Half, s.Inside = &mean, &half, f.Inside(mean)
 	}
 	return s
 }
 
 // PublishedText is the published number with its unit, as tables have it.
-func (f *SimulatedFigure) PublishedText() string { return withUnit(f.Published, f.Unit) }
+func (f *SimulatedFigure) PublishedText() string {
+	return strings.TrimSpace(strconv.FormatFloat(f.Published, 'f', -1, 64) + " " + f.Unit)
+}
 
 // judgement says in a word whether the number is one that is fair to expect.
 func (f *SimulatedFigure) judgement() Cell {

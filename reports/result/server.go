@@ -20,6 +20,8 @@ type Server struct {
 	ProcessorSeconds *float64 `json:"processorSeconds,omitempty"`
 	MostMemoryBytes  *int64   `json:"mostMemoryBytes,omitempty"`
 
+	Crashes int64 `json:"crashes,omitempty"` // within the window
+
 	// Largest values in the window, at the ends of the intervals of the series; LeastSpeed is the smallest.
 	// They are omitted where the server has no such gauge.
 	MostInService   int     `json:"mostInService,omitempty"`

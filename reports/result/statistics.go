@@ -105,6 +105,7 @@ func (l *list) add(part *subject, tags []metric.Tag) {
 	for i := range table {
 		d := &table[i]
 		switch {
+		case d.metric.ByName:
 		case l.byClient && !MeasuredByClient(&d.name):
 		case l.one && part.server != nil && d.metric.Source != metric.FromServer:
 		case d.metric.ByServer && (!l.servers || !d.takes(tags)), d.metric.Source == metric.FromServer && part.server == nil:
@@ -124,7 +125,7 @@ func (l *list) add(part *subject, tags []metric.Tag) {
 func (l *list) addLevel(level *Level, tags []metric.Tag) {
 	part := &subject{level: level}
 	for i := range table {
-		if d := &table[i]; d.metric.Source == metric.FromLevel {
+		if d := &table[i]; d.metric.Source == metric.FromLevel && !d.metric.ByName {
 			l.addOne(d, part, tags)
 		}
 	}

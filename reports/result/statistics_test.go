@@ -115,3 +115,23 @@ func TestValueByTags(t *testing.T) {
 		}
 	}
 }
+
+// Metrics that are only read by their names are not in lists.
+func TestStatisticsByName(t *testing.T) {
+	s := &Summary{DurationNs: 1e9, Total: Group{Counts: metric.Counts{Arrived: 3}, TooLate: &Distribution{Count: 1, MeanNs: 6e10}},
+		Servers:        []Server{{Group: Group{Name: "0"}, Crashes: 2}, {Group: Group{Name: "1"}}},
+		PriorityLevels: []Level{{Group: Group{Name: "batch"}, Limits: Limits{Nominal: 49}}}}
+	for name, want := range map[string]float64{
+		"crashes{server:0}.count": 2, "crashes{server:1}.count": 0, "limit{priorityLevel:batch}.nominal": 49, "tooLate.mean": 6e10, "tooLate.count": 1,
+	} {
+		n := metric.MustParseName(name)
+		if value, note, ok := StatisticValue(s, &n); value != want || note != "" || !ok {
+			t.Errorf("%s is %v (%s, %v), want %v", name, value, note, ok, want)
+		}
+	}
+	for _, listed := range Statistics(s) {
+		if m, _ := metric.Find(listed.Name.Metric, listed.Name.Stat); m.ByName {
+			t.Errorf("%s is listed", listed.Name)
+		}
+	}
+}

@@ -93,6 +93,8 @@ type Group struct {
 	Latency      *Distribution `json:"latency"`      // arrival to finish
 	RejectedWait *Distribution `json:"rejectedWait"` // arrival to rejection
 
+	TooLate *Distribution `json:"tooLate,omitempty"` // arrival to an answer 504, or until the client gave up; omitted without one
+
 	StillQueued *StillQueued `json:"stillQueued,omitempty"` // omitted if Waiting is 0
 
 	Responses measure.Responses `json:"responses,omitempty"` // by status; omitted where Servers is
@@ -398,6 +400,7 @@ func NewGroup(name string, m *measure.Measures) Group {
 	}
 	g.Open = m.Open()
 	g.StillQueued = NewStillQueued(m)
+	g.TooLate = NewDistribution(&m.TooLate)
 	g.Responses = m.Responses
 	return g
 }

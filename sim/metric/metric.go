@@ -48,6 +48,8 @@ type Metric struct {
 	// ByServer says that lists have it only if the summary has servers, ByClient that a client of a server can measure it:
 	// it sees neither why a request is rejected, nor which part of a latency is wait and which is execution.
 	ByServer, ByClient bool
+	// ByName says that only thresholds and published figures have it, which name it, and lists do not.
+	ByName bool
 
 	// FlowControl says that only PriorityAndFairness has it.
 	FlowControl bool

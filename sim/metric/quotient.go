@@ -113,7 +113,7 @@ const (
 
 func (n *Name) dimension() dimension {
 	switch n.Unit {
-	case Nanoseconds:
+	case Nanoseconds, CoreSeconds:
 		return duration
 	case Bytes:
 		return bytes
@@ -171,11 +171,20 @@ func (q *Quotient) InUnit(unit string) (float64, error) {
 
 // Value returns the number in a unit whose factor InUnit has returned. It is NaN if the divisor is 0.
 func (q *Quotient) Value(factor, dividend, divisor float64) float64 {
+	dividend = q.Dividend.Name.inBase(dividend)
 	switch {
 	case q.Divisor == nil:
 		return dividend / factor
 	case divisor == 0:
 		return math.NaN()
 	}
-	return dividend / divisor / factor
+	return dividend / q.Divisor.Name.inBase(divisor) / factor
+}
+
+// inBase returns a value of the statistic in nanoseconds if it is a duration, and otherwise unchanged.
+func (n *Name) inBase(value float64) float64 {
+	if n.Unit == CoreSeconds {
+		return value * 1e9
+	}
+	return value
 }

@@ -51,6 +51,7 @@ func TestUnitsOfQuotients(t *testing.T) {
 		{"bytesSent.count", "GB", 2.5e9, 0, 2.5, ""},
 		{"bytesSent.count", "lists", 0, 0, 0, "is a number of bytes"},
 		{"bytesSent.count / executed.count", "MiB", 3 << 20, 2, 1.5, ""},
+		{"cpu{server:0}.seconds / executed.count", "ms", 2, 4, 500, ""},
 		{"executed.count / wait.max", "", 0, 0, 0, "different kinds"},
 	} {
 		q, err := ParseQuotient(c.text)

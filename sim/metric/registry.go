@@ -120,6 +120,18 @@ var requestMetrics = []Metric{
 		Statistics: []Statistic{{Name: "share", Help: "Share of the window in which the server was ready.", Better: Higher, Fraction: true, Percent: true, PrintPercent: true, Field: "readyShare"}},
 		Source:     FromServer, ByServer: true, Tags: []string{TagServer}, Required: TagServer, Example: "share > 0.9", WholeRun: true,
 	}, {
+		Name: "tooLate", Help: "The time from a request's arrival until it was answered 504, or until its client gave up.",
+		Statistics: durations("tooLate", "time until an answer 504", Neither, "requests that were answered 504, or whose clients gave up", "tooLate.count", Lower),
+		ByName:     true, Tags: requestTags, Example: "max < 61s", WholeRun: true,
+	}, {
+		Name: "crashes", Help: "Times at which the process of a server ended before it was told to stop, because it needed more memory than there is or because of an event.",
+		Statistics: []Statistic{{Name: "count", Help: "Number of times at which the server crashed within the window.", Unit: Times, Better: Lower, Field: "crashes", Zero: true}},
+		Source:     FromServer, ByName: true, Tags: []string{TagServer}, Required: TagServer, Example: "count == 0", WholeRun: true,
+	}, {
+		Name: "limit", Help: "The concurrency limit of a priority level at a server.",
+		Statistics: []Statistic{{Name: "nominal", Help: "Nominal limit when the run ended, in all servers together without the tag server.", Unit: Seats, Field: "limits.nominal"}},
+		Source:     FromLevel, ByName: true, Tags: useTags, Required: TagPriorityLevel, Example: "nominal > 50", FlowControl: true, WholeRun: true,
+	}, {
 		Name: "stall", Help: "Times during which requests of a workload were queued and none was dispatched.",
 		Statistics: []Statistic{
 			{Name: "max", Help: "Longest time during which requests of the workload were queued and none was dispatched.", Unit: Nanoseconds, Better: Lower, Field: "stall.maxNs"},
