@@ -31,6 +31,8 @@ func how(r *server.Request) string {
 	switch {
 	case r.Refusal == metric.ConnectionRefused:
 		return "refused"
+	case r.Rejection != queueset.NotRejected && r.Level == nil: // without PriorityAndFairness
+		return fmt.Sprintf("%d %v", r.Status, r.Rejection)
 	case r.Rejection != queueset.NotRejected:
 		return fmt.Sprintf("%d %v at %s", r.Status, r.Rejection, r.Level.Name())
 	case r.Status == 0:

@@ -125,7 +125,12 @@ func ClientsNeedDetails(spec *scenario.Spec) bool {
 // server, which is always there.
 func needsNetwork(spec *scenario.Spec) bool {
 	s := &spec.Servers
-	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || spec.ServersEnd()
+	return s.Replicas > 1 || s.LoadBalancer != nil || s.GoawayChance > 0 || spec.ServersEnd() || slices.ContainsFunc(spec.Workload, closesAll)
+}
+
+// closesAll says whether the clients of a workload close connections on which requests are in progress.
+func closesAll(w workload.Workload) bool {
+	return w.Behaviour != nil && w.Behaviour.Kubelet != nil && w.Behaviour.Kubelet.Closes == workload.CloseAll
 }
 
 // connections returns how the clients of each workload connect.
@@ -138,6 +143,7 @@ func connections(spec *scenario.Spec) []network.Workload {
 			// A trace does not say which of its requests share a connection.
 			PerRequest: w.Connection == network.PerRequest || w.Arrivals.Trace != nil,
 			Service:    w.Through == network.ThroughService,
+			NoPings:    w.Behaviour != nil && w.Behaviour.Kubelet != nil && !w.Behaviour.Kubelet.PingsConnections(),
 		}
 	}
 	return all

@@ -53,6 +53,12 @@ func TestRulesOfSeatsAreRules(t *testing.T) {
 	}
 }
 
+// aboutOthers says whether a rule is not one of flow control, or one that all releases have, and has no sentence.
+func aboutOthers(name string) bool {
+	_, constant := reflect.TypeFor[SeatConstants]().FieldByName(name)
+	return constant || strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Storage.") || strings.HasPrefix(name, "Node.")
+}
+
 // No rule of flow control can be added without a sentence: two releases that differ have different sentences, and as
 // many of them as there are rules that differ.
 func TestEveryRuleHasASentence(t *testing.T) {
@@ -70,19 +76,14 @@ func TestEveryRuleHasASentence(t *testing.T) {
 					said++
 				}
 			}
-			differ := slices.DeleteFunc(differences(*a, *b), func(name string) bool {
-				return strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Storage.")
-			})
+			differ := slices.DeleteFunc(differences(*a, *b), aboutOthers)
 			if len(differ) != said {
 				t.Errorf("%s and %s differ in %v, and %d sentences", a.Version, b.Version, differ, said)
 			}
 		}
 	}
 	fields := fieldsOf(reflect.ValueOf(Rules{}), "")
-	maps.DeleteFunc(fields, func(name, _ string) bool {
-		_, constant := reflect.TypeFor[SeatConstants]().FieldByName(name)
-		return constant || strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Storage.")
-	})
+	maps.DeleteFunc(fields, func(name, _ string) bool { return aboutOthers(name) })
 	if len(fields) != len(statements) {
 		t.Errorf("%d rules and %d sentences", len(fields), len(statements))
 	}

@@ -28,6 +28,8 @@ var releases = []release{
 		r.Storage.Match = true
 		r.Storage.FittedRing = true
 		r.Storage.MinuteBookmarks = true
+		r.Node.StartupProbe = true
+		r.Node.Pings = true
 	}},
 	// The virtual start is bounded when a queue is dispatched from.
 	{20, 15, func(r *Rules) {
@@ -61,6 +63,7 @@ var releases = []release{
 		r.Objects.NewestAPI = V1beta2
 		r.Server.SendRetryAfter = true
 		r.Server.HooksHoldListener = true
+		r.Node.ClosesIdle = true
 	}},
 	// Writes take seats while their watchers are notified.
 	{24, 17, func(r *Rules) {
@@ -157,6 +160,8 @@ type correction struct {
 // servers (before 1.22.4), and the deadlock of the controller (before 1.18.16, 1.19.8 and 1.20.2).
 var corrections = []correction{
 	{map[int]int{18: 19, 19: 11, 20: 7, 21: 1}, func(r *Rules) { r.ExemptProbes = false }},
+	{map[int]int{19: 5}, func(r *Rules) { r.Node.Pings = false }},
+	{map[int]int{23: 7}, func(r *Rules) { r.Node.ClosesIdle = false }},
 	{map[int]int{23: 6}, func(r *Rules) { r.UnknownListsWide = true }},
 	{map[int]int{23: 13, 24: 7, 25: 3}, func(r *Rules) { r.NamedListsNarrow = false }},
 	{map[int]int{23: 16, 24: 10, 25: 6}, func(r *Rules) { r.BoundAfterDrop = false }},

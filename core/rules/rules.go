@@ -45,6 +45,7 @@ type Rules struct {
 	Objects Objects // what a server knows of the objects of flow control
 	Server  Server  // how the process of a server starts, stops and answers
 	Storage Storage // what the storage and the watch caches of a server do
+	Node    Node    // what kubelets of the release do
 }
 
 // Estimation is the rules by which the seats of a request are estimated (util/flowcontrol/request).

@@ -56,7 +56,7 @@ func decisions(t *testing.T, version string) Rules {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Version, r.Objects, r.Server, r.Storage = "", Objects{}, Server{}, Storage{}
+	r.Version, r.Objects, r.Server, r.Storage, r.Node = "", Objects{}, Server{}, Storage{}, Node{}
 	return *r
 }
 

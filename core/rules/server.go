@@ -29,3 +29,13 @@ type Storage struct {
 	PromptBookmark     bool // the initial events end with a bookmark at once, otherwise with the next tick
 	GrowingRetryAfter  bool // Retry-After grows with the time that a cache has not been ready
 }
+
+// Node is the behaviour of the kubelets of a release, and of kubeadm, which writes the static pod of a server.
+type Node struct {
+	StartupProbe bool // a server has a startup, a liveness and a readiness probe, otherwise a liveness probe of /healthz (kubeadm, app/util/staticpod/utils.go)
+	Pings        bool // a client pings an HTTP/2 connection that is silent (apimachinery util/net/http.go)
+
+	// ClosesIdle says that a kubelet whose heartbeats fail closes its idle connections, otherwise all that it has
+	// (cmd/kubelet/app/server.go).
+	ClosesIdle bool
+}

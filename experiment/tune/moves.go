@@ -124,7 +124,7 @@ func (p *problem) ofSameUsers(name string) (all []string) {
 	w := p.workload(name)
 	subjects := p.subjectsOf(w)
 	for i := range p.Spec.Workload {
-		if other := &p.Spec.Workload[i]; other.Name == name || !other.Callback && sameUsers(subjects, w, other) {
+		if other := &p.Spec.Workload[i]; other.Name == name || !other.Added && sameUsers(subjects, w, other) {
 			all = append(all, other.Name)
 		}
 	}

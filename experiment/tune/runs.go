@@ -173,7 +173,7 @@ func (s *search) countSent() {
 
 // sendsTheSame says whether what a workload sends does not depend on what it is answered.
 func sendsTheSame(w *workload.Workload) bool {
-	return w.Arrivals.Closed == nil && w.Behaviour == nil && w.RateLimit == nil && w.Retry.MaxRetries == 0 && !w.Callback
+	return w.Arrivals.Closed == nil && w.Behaviour == nil && w.RateLimit == nil && w.Retry.MaxRetries == 0 && !w.Added
 }
 
 // sentWith returns how many requests of workloads arrive with a seed, as far as it is known.

@@ -90,7 +90,7 @@ func loaded(sc *scenario.Scenario, factor float64) *scenario.Scenario {
 	more := false
 	for i := range own.Spec.Workload {
 		w := &own.Spec.Workload[i]
-		if w.Arrivals.Trace == nil && w.Arrivals.Closed == nil && w.Behaviour == nil && !w.Callback {
+		if w.Arrivals.Trace == nil && w.Arrivals.Closed == nil && w.Behaviour == nil && !w.Added {
 			*w, more = w.Loaded(factor), true
 		}
 	}

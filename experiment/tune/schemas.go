@@ -37,7 +37,7 @@ func (p *problem) narrow(s *config.FlowSchema, w *workload.Workload) bool {
 	narrowed := false
 	for i := range p.Spec.Workload {
 		other := &p.Spec.Workload[i]
-		if other.Name == w.Name || other.Callback || !sameUsers(rule.Subjects, w, other) {
+		if other.Name == w.Name || other.Added || !sameUsers(rule.Subjects, w, other) {
 			continue
 		}
 		own, others := requestsOf(w), requestsOf(other)

@@ -11,26 +11,27 @@ type Event uint8
 
 // The events.
 const (
-	NoEvent         Event = iota
-	Listed                // an informer or a lister has its objects again: N of them, Ns after it began to ask; the first time without a reason
-	Expired               // a version was too old: 410
-	WatchEnded            // an informer's watch has ended in order, and is opened again
-	WatchFailed           // an informer's watch was refused or broke
-	EventLate             // an event was received Ns after it was committed
-	Conflicted            // a write was refused because of another one: 409
-	WriteDone             // a write has ended well, after N tries and Ns
-	WriteLost             // a write was given up after N tries and Ns
-	LeaderLost            // a leader could not renew its lease in time
-	LeaderGained          // a candidate leads; Ns is how long there was no leader
-	NodeNotReady          // a node's lease and status have not been renewed in time
-	NodeReady             // they are again; Ns is for how long they were not
-	PodSeen               // the kubelet has seen a change of a pod, Ns after it was written
-	EventDropped          // an event was not recorded
-	Reconciled            // a controller has reconciled an item, Ns after it was added to its queue
-	ReconcileFailed       // a reconciliation has failed, and is repeated later
-	Answered              // a request of a client that limits its rate was answered, after N attempts, and Ns after the client wanted to send it
-	GaveUp                // such a request has failed after its last attempt
-	Overwritten           // a write has replaced what another one had written since it was read
+	NoEvent           Event = iota
+	Listed                  // an informer or a lister has its objects again: N of them, Ns after it began to ask; the first time without a reason
+	Expired                 // a version was too old: 410
+	WatchEnded              // an informer's watch has ended in order, and is opened again
+	WatchFailed             // an informer's watch was refused or broke
+	EventLate               // an event was received Ns after it was committed
+	Conflicted              // a write was refused because of another one: 409
+	WriteDone               // a write has ended well, after N tries and Ns
+	WriteLost               // a write was given up after N tries and Ns
+	LeaderLost              // a leader could not renew its lease in time
+	LeaderGained            // a candidate leads; Ns is how long there was no leader
+	NodeNotReady            // a node's lease and status have not been renewed in time
+	NodeReady               // they are again; Ns is for how long they were not
+	PodSeen                 // the kubelet has seen a change of a pod, Ns after it was written
+	EventDropped            // an event was not recorded
+	Reconciled              // a controller has reconciled an item, Ns after it was added to its queue
+	ReconcileFailed         // a reconciliation has failed, and is repeated later
+	Answered                // a request of a client that limits its rate was answered, after N attempts, and Ns after the client wanted to send it
+	GaveUp                  // such a request has failed after its last attempt
+	ConnectionsClosed       // a kubelet has closed its connections, because its heartbeats had failed
+	Overwritten             // a write has replaced what another one had written since it was read
 
 	events // how many there are
 )
@@ -73,6 +74,7 @@ var clientMetrics = []Metric{
 	timed(LeaderGained, 6, "leaderless", "The time from when a lease had no leader any more until a candidate held it.", "time without a leader", "times without a leader", Lower),
 	timed(NodeReady, 7, "notReady", "The time during which a node was not ready, because neither its lease nor its status had been renewed.", "time during which nodes were not ready", "times at which a node became ready again", Lower),
 	counted(NodeNotReady, 10, "nodesNotReady", "Times at which a node became not ready.", "times at which nodes became not ready", Times, Lower),
+	counted(ConnectionsClosed, 11, "connectionsClosed", "Times at which a kubelet closed its connections, or those that were idle, because a heartbeat had failed again.", "times at which kubelets closed their connections", Times, Lower),
 	timed(PodSeen, 2, "podSeen", "The time from a write of a pod until its kubelet saw it.", "time until kubelets saw pods", "changes of pods that kubelets saw", Neither),
 	counted(EventDropped, 8, "droppedEvents", "Events that a recorder did not record.", "events that were not recorded", Events, Lower),
 	timed(Reconciled, 5, "reconcileTime", "The time from when an item was added to a controller's queue until it was reconciled, with all its tries.", "time until items were reconciled", "items that were reconciled", Higher),

@@ -14,7 +14,7 @@ type balancer struct {
 	policy  string
 	all     bool     // without probes it chooses among all servers, otherwise among those that listen
 	check   *Probe   // nil without probes
-	health  []health // by server, with probes
+	health  []health // by server, with probes or readiness
 	noticed []Notice
 
 	turn     int     // index of the server whose turn it is
@@ -52,6 +52,12 @@ func newBalancer(spec *LoadBalancer, n *Network) balancer {
 		return b
 	}
 	b.policy, b.all, b.check = spec.Policy, true, spec.Probe
+	if spec.Readiness {
+		b.health = make([]health, len(n.servers))
+		for i := range b.health {
+			b.health[i].up = true // the servers have been ready before the run
+		}
+	}
 	if b.check != nil {
 		b.health = make([]health, len(n.servers))
 		for i, s := range n.servers {
@@ -82,10 +88,18 @@ func (b *balancer) probe(nowNs int64) {
 	b.network.schedule(nowNs+int64(b.check.Interval), probes, 0)
 }
 
+// setReady is called when the readiness probe of a server finds something else than before.
+func (b *balancer) setReady(nowNs int64, i int, ready bool) {
+	if b.check == nil && b.health != nil {
+		b.health[i].up = ready
+		b.noticed = append(b.noticed, Notice{AtNs: nowNs, Server: i, Up: ready})
+	}
+}
+
 // mayGet says whether a server may get a connection, as far as the balancer knows.
 func (b *balancer) mayGet(i int, s *server.Server) bool {
 	switch {
-	case b.check != nil:
+	case b.health != nil:
 		return b.health[i].up
 	case b.all:
 		return true

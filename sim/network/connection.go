@@ -43,6 +43,7 @@ func (n *Network) open(nowNs int64, to int16, cl *client, once bool) (id int32) 
 		n.connections = append(n.connections, connection{})
 	}
 	n.dialled++
+	cl.all++
 	n.counts[to].connections++
 	c := &n.connections[id]
 	*c = connection{client: cl, dialled: n.dialled, answeredNs: nowNs, server: to, once: once, isOpen: true, away: once}
@@ -132,6 +133,7 @@ func (n *Network) close(id int32, c *connection) {
 			n.shared.Events.Cancel(h)
 		}
 	}
+	c.client.all--
 	*c = connection{next: n.free}
 	n.free = id
 }

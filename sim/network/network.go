@@ -47,10 +47,12 @@ type workload struct {
 
 // client is the network's side of a client.
 type client struct {
-	opened bool  // the streams are
-	first  int32 // of its connections that take another request, in the order in which they were dialled
-	choice random.Stream
-	goaway *random.Stream // nil without a chance of it
+	opened  bool  // the streams are
+	noPings bool  // it sends none on connections of HTTP/2
+	first   int32 // of its connections that take another request, in the order in which they were dialled
+	all     int32 // how many connections it has
+	choice  random.Stream
+	goaway  *random.Stream // nil without a chance of it
 }
 
 // Deps are the arguments of New: what a network needs.
@@ -72,6 +74,7 @@ type Workload struct {
 	Clients    int
 	PerRequest bool // each request has a connection of its own
 	Service    bool // connections are through the Service kubernetes, and not the load balancer
+	NoPings    bool // clients send no pings on connections of HTTP/2
 }
 
 // New returns the network of a run, and its servers.
@@ -135,15 +138,61 @@ func (n *Network) SendTo(nowNs int64, r *server.Request, workload, index int, to
 	}
 }
 
+// SetReady says whether the pod of a server is ready, as its readiness probe has found.
+func (n *Network) SetReady(server int, ready bool) {
+	n.balancer.setReady(n.shared.Events.NowNs(), server, ready)
+}
+
 // HangUp is called when the client of a request has gone that has not been answered. If no server has it, the
 // client still notices later what has become of the connection.
 func (n *Network) HangUp(nowNs int64, r *server.Request) { n.servers[r.Server].HangUp(nowNs, r) }
+
+// CloseConnections closes the connections of a client of a workload: those without a request in progress, or all. After
+// the latter, a call of Break is owed for each request of the client that has not been responded to.
+func (n *Network) CloseConnections(workload, index int, idle bool) {
+	cl := n.client(&n.workloads[workload], index)
+	closed := int32(0)
+	for id := cl.first; id != 0; {
+		c := &n.connections[id]
+		next := c.next
+		switch {
+		case idle && c.streams > 0:
+		case idle:
+			n.retire(id, c)
+		default:
+			n.cut(id, c)
+		}
+		id, closed = next, closed+1
+	}
+	if idle || closed == cl.all { // those with requests that are not in the list cannot be idle
+		return
+	}
+	for id := range n.connections {
+		if c := &n.connections[id]; c.client == cl && c.isOpen {
+			n.cut(int32(id), c)
+		}
+	}
+}
+
+// Break tells the client of a request that its connection is closed, which it has closed itself.
+func (n *Network) Break(nowNs int64, r *server.Request) {
+	lost := r.Details.Notice != 0 && r.Unserved()
+	if r.Details.Notice != 0 {
+		n.shared.Events.Cancel(r.Details.Notice)
+		r.Details.Notice = 0
+	}
+	if lost {
+		n.shared.Refuse(nowNs, r, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
+		return
+	}
+	n.servers[r.Server].HangUpAll(nowNs, r)
+}
 
 // client returns a client of a workload, with its streams open.
 func (n *Network) client(w *workload, index int) *client {
 	cl := &w.clients[index]
 	if !cl.opened {
-		cl.opened = true
+		cl.opened, cl.noPings = true, w.NoPings
 		cl.choice.Open(n.seed, w.Name, index, "connection")
 		if n.goawayChance > 0 && !w.PerRequest {
 			cl.goaway = &random.Stream{}
@@ -224,7 +273,7 @@ func (n *Network) Silenced(nowNs int64, r *server.Request) {
 	if givesUpNs, ok := r.GivesUpNs(); ok {
 		atNs = min(atNs, givesUpNs)
 	}
-	n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Owner: silenced, Request: r})
+	r.Details.Notice = n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Owner: silenced, Request: r})
 }
 
 // What an event of the kind server.Connect is, by its Owner. Its Index is the number of a connection.
@@ -241,6 +290,9 @@ const (
 
 // Handle carries out an event of the kind server.Connect.
 func (n *Network) Handle(nowNs int64, e server.Event) {
+	if e.Request != nil && e.Request.Details != nil {
+		e.Request.Details.Notice = 0
+	}
 	switch e.Owner {
 	case probes:
 		n.balancer.probe(nowNs)

@@ -13,6 +13,8 @@ const (
 type LoadBalancer struct {
 	Policy string `json:"policy,omitempty" jsonschema:"enum=Random,enum=RoundRobin,enum=LeastConnections,default=Random"`
 	Probe  *Probe `json:"probe,omitempty" jsonschema_description:"How it finds out which servers are ready; without it, it does not, and chooses among all."`
+
+	Readiness bool `json:"readiness,omitempty" jsonschema_description:"It chooses among the servers whose pods are ready, as a Service in front of the pods of servers does: by servers.probes.readiness, and without probes of its own."`
 }
 
 // Probe is a load balancer's health check.

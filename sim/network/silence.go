@@ -13,14 +13,22 @@ const (
 	// is sent after 30 s (client-go transport/cache.go; Go net/dial.go).
 	keepAliveNs = 30_000_000_000 + 9*15_000_000_000
 
+	// Without pings, a connection of HTTP/2 on which a client goes on sending ends when the kernel has repeated a
+	// segment 15 times (Linux, net.ipv4.tcp_retries2).
+	retransmitNs = 924_600_000_000
+
 	// A connection that nobody accepts or refuses is given up (client-go transport/cache.go).
 	dialTimeoutNs = 30_000_000_000
 )
 
 // silence makes a connection silent, until its client notices it.
 func (n *Network) silence(nowNs int64, id int32, c *connection) {
-	c.noticeNs = nowNs + keepAliveNs
-	if !c.once {
+	switch {
+	case c.once:
+		c.noticeNs = nowNs + keepAliveNs
+	case c.client.noPings:
+		c.noticeNs = nowNs + retransmitNs
+	default:
 		// Idle connections have had a ping, and its answer, at every multiple of readIdleNs.
 		c.noticeNs = nowNs - (nowNs-c.answeredNs)%readIdleNs + readIdleNs + pingTimeoutNs
 	}
@@ -31,7 +39,9 @@ func (n *Network) silence(nowNs int64, id int32, c *connection) {
 func (n *Network) notice(id int32) {
 	c := &n.connections[id]
 	c.notice = 0
-	n.cut(id, c)
+	if c.isOpen { // else the client has closed it
+		n.cut(id, c)
+	}
 }
 
 // lose loses a request that a client has sent to where nobody answers, until it finds that out, by what
@@ -40,5 +50,8 @@ func (n *Network) lose(nowNs int64, r *server.Request, atNs int64, by int16) {
 	if d := r.Details; d != nil && d.ClientTimeoutNs > 0 && nowNs+d.ClientTimeoutNs < atNs {
 		atNs, by = nowNs+d.ClientTimeoutNs, hangsUp
 	}
-	n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: by, Request: r})
+	h := n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: by, Request: r})
+	if r.Details != nil {
+		r.Details.Notice = h
+	}
 }

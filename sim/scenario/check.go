@@ -43,7 +43,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	}
 	c.resources()
 	for i := range spec.Workload {
-		if !spec.Workload[i].Callback {
+		if !spec.Workload[i].Added {
 			c.texts(document.Index("spec.workload", i), &spec.Workload[i])
 		}
 	}

@@ -1,8 +1,11 @@
 package scenario
 
 import (
+	"time"
+
 	"apfsim/core/rules"
 	"apfsim/document"
+	"apfsim/sim/quantity"
 	"apfsim/sim/server"
 	"apfsim/sim/workload"
 )
@@ -15,6 +18,9 @@ func New() *Scenario {
 	document.SetDefaults(s)
 	return s
 }
+
+// podGracePeriod is the terminationGracePeriodSeconds of a pod that does not say it.
+const podGracePeriod = quantity.Duration(30 * time.Second)
 
 // SetDefaults fills in what a decoded scenario leaves out and what follows from other fields.
 func (s *Scenario) SetDefaults() {
@@ -37,4 +43,19 @@ func (s *Scenario) SetDefaults() {
 		s.Spec.Workload[i].SetDefaults()
 	}
 	s.Spec.Workload = workload.AddCallbacks(s.Spec.Workload)
+	servers := &s.Spec.Servers
+	release := rules.Latest() // if there is an error, which Check reports
+	if len(servers.KubernetesVersion) > 0 {
+		if first, err := servers.Rules(); err == nil {
+			release = first
+		}
+	}
+	workload.SetNodes(s.Spec.Workload, release)
+	if servers.Probes != nil {
+		servers.Probes.SetDefaults(release)
+		if servers.Shutdown.KillAfter == 0 {
+			servers.Shutdown.KillAfter = podGracePeriod
+		}
+		s.Spec.Workload = workload.AddProbes(s.Spec.Workload, servers.Probes, servers.Replicas)
+	}
 }

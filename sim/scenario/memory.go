@@ -48,7 +48,7 @@ func (c *checker) memory() {
 	spec := &c.scenario.Spec
 	var d demand
 	for i := range spec.Workload {
-		if w := &spec.Workload[i]; !w.Callback {
+		if w := &spec.Workload[i]; !w.Added {
 			d.workload(document.Index("spec.workload", i), w)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 )
 
 // Servers configures the simulated API servers, which are all the same but for their releases.
@@ -19,6 +20,8 @@ type Servers struct {
 	GoawayChance float64               `json:"goawayChance,omitempty" jsonschema:"minimum=0,maximum=0.02" message:"{value}: want {want}, as kube-apiserver accepts" jsonschema_description:"--goaway-chance: the probability that a request makes its client connect anew."`
 
 	server.Process
+
+	Probes *workload.Probes `json:"probes,omitempty"`
 
 	Maintenance bool `json:"maintenance,omitempty" jsonschema_description:"Every server maintains the flow-control objects, each minute from its own start; events with apply are an operator's writes."`
 
@@ -66,6 +69,7 @@ func (c *checker) servers() {
 		c.seats()
 	}
 	s.Startup.Check(c.Checker, "spec.servers.startup")
+	c.probes()
 	if s.Shutdown.SendRetryAfter {
 		c.flag("spec.servers.shutdown.sendRetryAfter", func(r *rules.Rules) bool { return r.Server.SendRetryAfter })
 	}
@@ -118,6 +122,25 @@ func (s *Spec) ReleaseRules() (all []*rules.Rules) {
 		}
 	}
 	return all
+}
+
+// probes checks the probes of the servers, and what else says who restarts them or which of them are ready.
+func (c *checker) probes() {
+	s := &c.scenario.Spec.Servers
+	if s.Probes != nil {
+		s.Probes.Check(c.Checker, "spec.servers.probes")
+		if s.Startup.RestartAfter > 0 {
+			c.Fail("spec.servers.startup.restartAfter", "%v: cannot be set with probes, with which the kubelet restarts the server after its own back-off", s.Startup.RestartAfter)
+		}
+	}
+	if b := s.LoadBalancer; b != nil && b.Readiness {
+		switch {
+		case s.Probes == nil || s.Probes.Readiness == nil:
+			c.Fail("spec.servers.loadBalancer.readiness", "needs servers.probes with a readiness probe, which finds out which servers are ready")
+		case b.Probe != nil:
+			c.Fail("spec.servers.loadBalancer.readiness", "cannot be set with probe; want one of the two")
+		}
+	}
 }
 
 // release checks that a release is supported and has the feature gates.

@@ -21,6 +21,6 @@ func (s *Spec) Steady() bool {
 
 // ServersEnd says whether servers may end during the run. The others may ignore what would happen then.
 func (s *Spec) ServersEnd() bool {
-	return s.Servers.Memory != nil && s.Servers.Memory.Limit > 0 ||
+	return s.Servers.Memory != nil && s.Servers.Memory.Limit > 0 || s.Servers.Probes != nil ||
 		slices.ContainsFunc(s.Events, func(e Event) bool { return e.ServerChange.Given() && e.Speed == nil })
 }

@@ -41,16 +41,29 @@ func (s *Server) expectHangUp(nowNs int64, r *Request) {
 //
 // Nothing happens if the server does not have the request: it has not reached it, the server has ended before, or the
 // client has its response. A client whose connection is lost finds out later, by way of the network.
-func (s *Server) HangUp(nowNs int64, r *Request) {
+func (s *Server) HangUp(nowNs int64, r *Request) { s.leftBy(nowNs, r, ClientTimedOut) }
+
+// HangUpAll is HangUp for a client that has closed the connection of r: it is told that the connection is broken. If the
+// server has ended, the client need not notice that any more, and no call of Break is owed.
+func (s *Server) HangUpAll(nowNs int64, r *Request) {
+	if r.phase == abandoned {
+		s.Break(nowNs, r)
+		return
+	}
+	s.leftBy(nowNs, r, BrokenConnection)
+}
+
+// leftBy ends a request whose client has gone, and learns why there is no response.
+func (s *Server) leftBy(nowNs int64, r *Request, why Failure) {
 	if r.phase != atServer || r.Server != s.index || r.Answered() {
 		return
 	}
 	r.Details.HungUp = true
 	if r.IsWatch() && r.FinishNs >= 0 {
-		s.leave(nowNs, r)
+		s.leave(nowNs, r, why)
 		return
 	}
-	response := Response{Failure: ClientTimedOut}
+	response := Response{Failure: why}
 	if !r.Waiting() {
 		s.endContext(nowNs, r, response)
 		return

@@ -22,6 +22,9 @@ const (
 	inDemand
 	inDelay
 
+	// Of a health check: it waits for the answer of etcd.
+	inEtcd
+
 	// Of a request that Handlers execute:
 	inHandler // it waits, for the store or for a version
 	inService // the machine works for it
@@ -153,7 +156,15 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 	if s.pace.eventNs > 0 {
 		s.sendEvents(nowNs, r)
 	}
-	s.finish(nowNs, r, Response{Status: int(r.success)})
+	response := Response{Status: int(r.success)}
+	switch {
+	case d.step == inEtcd:
+		response.Status = StatusInternalServerError // etcd has not answered in time
+	case s.asksEtcd(r):
+		s.askEtcd(nowNs, r)
+		return
+	}
+	s.finish(nowNs, r, response)
 }
 
 // finish ends a request's execution. Observers are notified of it, and of the seats it frees,

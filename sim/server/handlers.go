@@ -56,12 +56,12 @@ func (s *Server) closeWatch(nowNs int64, r *Request) {
 }
 
 // leave ends an open watch whose client has gone.
-func (s *Server) leave(nowNs int64, r *Request) {
+func (s *Server) leave(nowNs int64, r *Request, why Failure) {
 	s.unschedule(&r.next)
 	if r.Details.step == inWatch {
 		s.shared.handlers.abandon(nowNs, r)
 	}
 	s.filter.EndWatch(&r.Request)
-	s.answer(nowNs, r, Response{Failure: ClientTimedOut})
+	s.answer(nowNs, r, Response{Failure: why})
 	s.shared.recycle(r)
 }

@@ -36,10 +36,16 @@ func (s *Server) Listens() bool { return s.stage != Off && !s.life.stop.closed }
 func (s *Server) Unreachable() bool { return s.life.silent }
 
 // Healthy says whether a probe of one of the server's health checks succeeds: /readyz, /livez or
-// /healthz. None does before the hooks that follow the start have returned; a server that stops fails
-// only /readyz.
+// /healthz. None does before the hooks that follow the start have returned, except /livez in its grace period; a
+// server that stops fails only /readyz. That etcd answers in time is another check, see askEtcd.
 func (s *Server) Healthy(path string) bool {
-	return s.stage == Ready || s.Listens() && s.stage > Ready && path != "/readyz"
+	switch {
+	case s.stage == Ready:
+		return true
+	case s.stage == Starting:
+		return path == "/livez" && s.events.NowNs()-s.life.startNs < int64(s.life.startup.LivezGracePeriod)
+	}
+	return s.Listens() && path != "/readyz"
 }
 
 // Controls says whether the controllers of the server run: those that read the flow-control objects,
@@ -57,7 +63,7 @@ type Network interface {
 	Open(nowNs int64, s *Server) int
 	// Silenced is called for each request that is in flight at a server when Silence ends it, and of
 	// which the client is still waiting for a response. The network owes a call of Server.Break, when
-	// the client notices that there will be none.
+	// the client notices that there will be none, unless it closes the connection before.
 	Silenced(nowNs int64, r *Request)
 }
 

@@ -37,6 +37,9 @@ func (f Ref) Request() *Request {
 	return f.request
 }
 
+// Unserved says whether the request has not reached a server: it waits to be sent, or is lost on its way.
+func (r *Request) Unserved() bool { return r.phase == unserved }
+
 // NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.
 func (s *Shared) NewRequest() *Request {
 	if n := len(s.free); n > 0 {

@@ -108,11 +108,13 @@ type serving struct {
 // not always equally fast, or make calls. As in Request, each part has one writer.
 type Details struct {
 	SentDetails
+	TransportDetails
 	CallDetails
 	Handled
 	Spent
 
-	// HungUp says that the client has gone: its response is no status, but ClientTimedOut. The server writes it.
+	// HungUp says that the client has gone: its response is no status, but ClientTimedOut or BrokenConnection. The server
+	// writes it.
 	HungUp bool
 
 	capacitySlot     int32        // its slot in the capacity that serves the demand
@@ -148,6 +150,11 @@ type SentDetails struct {
 	// watch.
 	Token  int32
 	ReadNs int64
+}
+
+// TransportDetails are further values of the network, in addition to Transport.
+type TransportDetails struct {
+	Notice clock.Handle // the event by which the client finds out that there will be no response; 0 without one
 }
 
 // CallDetails relate a request to the calls that are made while it or another one executes. Package calls writes them.

@@ -80,6 +80,7 @@ type Server struct {
 	pace        pace      // of the capacity
 	work        work
 	memory      memory
+	health      health
 	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
 	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
 	// are not looked at more closely.
@@ -161,6 +162,9 @@ func newServer(d *Deps) *Server {
 	s.setVersion(settings.KubernetesVersion.At(s.Index()))
 	if d.Ends {
 		s.track()
+	}
+	if d.Store != nil {
+		s.health.latencies.Open(d.Seed, "servers", s.Index(), "health checks")
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
 	s.work.meter.FromNs = d.WindowNs

@@ -221,7 +221,7 @@ func (s *Server) turnAway(nowNs int64, r *Request) bool {
 
 // statusOf returns the status of the response to a request that was executed.
 func (s *Server) statusOf(r *Request) int {
-	if s.stage != Ready && !r.Attributes.IsResource() && !s.Healthy(r.Attributes.Path) && slices.Contains(served[:3], r.Attributes.Path) {
+	if s.stage != Ready && isHealthCheck(&r.Attributes) && !s.Healthy(r.Attributes.Path) {
 		return StatusInternalServerError
 	}
 	return StatusOK

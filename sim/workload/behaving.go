@@ -112,6 +112,39 @@ func (c *behaving) HangUp(nowNs int64, token int32) {
 	}
 }
 
+// CloseConnections implements Client. Without a network there is one server that is always there, and no connections.
+func (c *behaving) CloseConnections(nowNs int64, idle bool) {
+	switch {
+	case c.all.network == nil:
+	case idle:
+		c.Alarms().Set(nowNs, (*closeIdle)(c))
+	default:
+		c.Alarms().Set(nowNs, (*closeAll)(c))
+	}
+}
+
+// The alarms by which a client closes connections.
+type (
+	closeIdle behaving
+	closeAll  behaving
+)
+
+// Ring implements clock.Alarm.
+func (c *closeIdle) Ring(int64) {
+	c.all.network.CloseConnections(c.group.index, int(c.index), true)
+}
+
+// Ring implements clock.Alarm.
+func (c *closeAll) Ring(nowNs int64) {
+	n := c.all.network
+	n.CloseConnections(c.group.index, int(c.index), false)
+	for _, x := range c.exchanges {
+		if x != nil && x.sent != nil {
+			n.Break(nowNs, x.sent)
+		}
+	}
+}
+
 // Alarms implements Client.
 func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
 

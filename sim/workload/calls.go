@@ -167,7 +167,7 @@ func AddCallbacks(all []Workload) []Workload {
 					Requests:   []WeightedRequest{{Request: back.Request, Weight: evenWeight, Execution: back.Execution}},
 					Retry:      back.Retry,
 					Connection: network.PerRequest, // webhooks are several processes, with connections to any server
-					Callback:   true,
+					Added:      true,
 				})
 			}
 		}
@@ -202,7 +202,7 @@ func (c *Callback) described() Callback {
 // are calls of the same webhook, and their callbacks are counted together.
 func (c *checker) callbacks(path string, all []Workload) {
 	for i := range all {
-		if all[i].Callback {
+		if all[i].Added {
 			continue // its calls are within those of the workload that causes it
 		}
 		first := map[string]*Callback{}

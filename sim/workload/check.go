@@ -44,9 +44,13 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 	for i := range all {
 		w := &all[i]
 		at := document.Index(path, i)
-		if w.Callback { // it is checked where it is described
-			if first, found := seen[w.Name]; found && !all[first].Callback {
-				c.Fail(document.Index(path, first)+".name", "%q: is the name of the workload of the callbacks of a call; want another", document.Abridge(w.Name))
+		if w.Added { // it is checked where it is described
+			if first, found := seen[w.Name]; found && !all[first].Added {
+				what := "the callbacks of a call"
+				if w.Probes != nil {
+					what = "the probes of spec.servers.probes"
+				}
+				c.Fail(document.Index(path, first)+".name", "%q: is the name of the workload of %s; want another", document.Abridge(w.Name), what)
 			}
 			seen[w.Name] = i
 			continue

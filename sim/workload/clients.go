@@ -215,8 +215,8 @@ func newGroup(index int, all *Clients) *group {
 		index:    index,
 	}
 	w.watches = slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Watch != nil })
-	w.timed = w.RateLimit != nil && !w.Callback && w.Workload.Behaviour == nil
-	w.awaitsResponses = w.timed || w.Arrivals.Closed != nil || w.Callback || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
+	w.timed = w.RateLimit != nil && !w.Added && w.Workload.Behaviour == nil
+	w.awaitsResponses = w.timed || w.Arrivals.Closed != nil || w.Added || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
 	w.needsOptional = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
@@ -249,7 +249,9 @@ func (w *group) newClients() (all clients) {
 		all = make(block[replay, *replay], w.Clients)
 	case w.Workload.Behaviour != nil:
 		all = make(block[behaving, *behaving], w.Clients)
-	case w.Callback:
+	case w.Probes != nil:
+		all = make(block[prober, *prober], w.Clients)
+	case w.Added:
 		all = make(block[callback, *callback], w.Clients)
 	case a.Closed != nil:
 		all = make(block[closedLoop, *closedLoop], w.Clients)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"apfsim/core/request"
+	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
@@ -16,7 +18,42 @@ type Kubelet struct {
 	Churn    quantity.Rate     `json:"churn,omitempty" jsonschema_description:"Pods of the node that end, and are replaced, in a second."`
 	Secrets  int               `json:"secrets,omitempty" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Secrets and configmaps of its pods; it watches each one by its name."`
 	Start    string            `json:"start,omitempty" jsonschema:"enum=List,enum=WatchList,default=WatchList" jsonschema_description:"Of its informers."`
+	Closes   string            `json:"closesConnections,omitempty" jsonschema:"enum=All,enum=Idle,enum=Never" jsonschema_description:"Which of its connections it closes when a heartbeat fails again: without it All up to 1.23.6, as with the environment variable DISABLE_HTTP2, and Idle from 1.23.7 on, by the release of the first server."`
+	Pings    *bool             `json:"pings,omitempty" jsonschema_description:"Whether it sends a ping on a connection that has been silent for 30s, and closes it after another 15s; without it from 1.19.5 on, by the release of the first server."`
 	NotReady quantity.Duration `json:"notReadyAfter,omitempty" jsonschema:"default=50s,exclusiveMinimum=0s" jsonschema_description:"How long without its lease and its status until the node is not ready; 40s before 1.32."`
+}
+
+// The values of Kubelet.Closes.
+const (
+	CloseAll   = "All"
+	CloseIdle  = "Idle"
+	CloseNever = "Never"
+)
+
+// setDefaults fills in what depends on the rules of a release.
+func (s *Kubelet) setDefaults(r *rules.Rules) {
+	if s.Closes == "" {
+		s.Closes = CloseAll
+		if r.Node.ClosesIdle {
+			s.Closes = CloseIdle
+		}
+	}
+	if s.Pings == nil {
+		pings := r.Node.Pings
+		s.Pings = &pings
+	}
+}
+
+// PingsConnections says whether the kubelet finds out by itself that a connection is silent.
+func (s *Kubelet) PingsConnections() bool { return s.Pings == nil || *s.Pings }
+
+// SetNodes fills in what kubelets of a release do, where the workloads do not say it.
+func SetNodes(all []Workload, r *rules.Rules) {
+	for i := range all {
+		if b := all[i].Behaviour; b != nil && b.Kubelet != nil {
+			b.Kubelet.setDefaults(r)
+		}
+	}
 }
 
 func (s *Kubelet) check(c *checker, path string) {
@@ -190,6 +227,15 @@ func (k *kubelet) ask(token int32, verb, group, resource, namespace, name string
 	r, body := k.client.Scratch()
 	r.Token, r.Verb, r.Group, r.Resource, r.Namespace, r.Name = token, verb, group, resource, namespace, name
 	return r, body
+}
+
+// failedAgain is called when a try of a heartbeat has failed that was not the first (onRepeatedHeartbeatFailure).
+func (k *kubelet) failedAgain(nowNs int64) {
+	if k.settings.Closes == CloseNever {
+		return
+	}
+	k.client.Note(nowNs, Note{Event: metric.ConnectionsClosed, Object: k.node})
+	k.client.CloseConnections(nowNs, k.settings.Closes == CloseIdle)
 }
 
 // heartbeat sends a request of the heartbeats' client.

@@ -82,6 +82,9 @@ func (l *nodeLease) answered(nowNs int64, a *api.Answer) {
 			l.tries++
 			l.ensure(nowNs, true)
 		default:
+			if l.tries > 0 {
+				l.failedAgain(nowNs)
+			}
 			l.tries++
 			l.again(nowNs)
 		}
@@ -243,6 +246,9 @@ func (n *nodeStatus) answered(nowNs int64, a *api.Answer) {
 		n.health.ready(nowNs)
 		n.end(nowNs)
 	default:
+		if n.tries > 0 {
+			n.failedAgain(nowNs)
+		}
 		n.tries++
 		if n.tries == heartbeatTries {
 			n.end(nowNs)

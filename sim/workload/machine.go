@@ -31,6 +31,9 @@ type Client interface {
 	Scratch() (*APIRequest, *api.Body)
 	// HangUp ends a request or a watch: there will be neither an answer nor an event.
 	HangUp(nowNs int64, token int32)
+	// CloseConnections closes the connections of the client that have no request in progress, or all. Then the requests
+	// in progress on them end as those of a connection that breaks.
+	CloseConnections(nowNs int64, idle bool)
 	// Alarms wake the machine.
 	Alarms() *clock.Alarms
 	// Stream opens a random stream of the client for a purpose.

@@ -75,6 +75,11 @@ func (cl *sender) request() *server.Request {
 			kind++
 		}
 	}
+	return cl.requestOf(kind)
+}
+
+// requestOf draws the client's next request of a kind, by its index.
+func (cl *sender) requestOf(kind int) *server.Request {
 	t := &cl.templates[int(cl.index)*len(cl.Requests)+kind]
 	if t.Template == nil {
 		user, groups := cl.identity()

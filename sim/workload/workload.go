@@ -46,9 +46,10 @@ type Workload struct {
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 
 	retryGiven   bool
-	givenClients int  // Clients before a load has multiplied them
-	single       bool // Requests was filled in from Request
-	Callback     bool `json:"-"` // the requests are callbacks of calls, which AddCallbacks has added
+	givenClients int     // Clients before a load has multiplied them
+	single       bool    // Requests was filled in from Request
+	Added        bool    `json:"-"` // the scenario file does not have it: AddCallbacks or AddProbes has added it
+	Probes       *Probes `json:"-"` // the clients are the kubelets of the servers, see AddProbes
 }
 
 // UnmarshalDocument implements document.Unmarshaler.

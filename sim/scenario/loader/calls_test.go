@@ -140,7 +140,7 @@ spec:
 	if want := []string{"w", "other", "w/policy", "w/cleanup", "other/policy", "other/policy/audit"}; !slices.Equal(names, want) {
 		t.Fatalf("the workloads are %q, want %q", names, want)
 	}
-	if all[2].Clients != 3 || all[4].Clients != 1 || !all[2].Callback || all[0].Callback {
+	if all[2].Clients != 3 || all[4].Clients != 1 || !all[2].Added || all[0].Added {
 		t.Errorf("workloads are %+v, %+v and %+v", all[0], all[2], all[4])
 	}
 	for i, want := range []int{2, 2, 3} {

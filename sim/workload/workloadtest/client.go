@@ -23,6 +23,9 @@ type Client struct {
 	// or for later. A request that it does not answer stays open.
 	Serve func(nowNs int64, r *workload.APIRequest)
 
+	// Closed is called when the machine closes its connections, if it is not nil.
+	Closed func(nowNs int64, idle bool)
+
 	// NoJitter makes all random numbers 0.
 	NoJitter bool
 	Seed     uint64
@@ -131,6 +134,13 @@ func (c *Client) Scratch() (*workload.APIRequest, *api.Body) {
 
 // HangUp implements workload.Client.
 func (c *Client) HangUp(nowNs int64, token int32) { delete(c.open, token) }
+
+// CloseConnections implements workload.Client: what is open ends as a connection that breaks.
+func (c *Client) CloseConnections(nowNs int64, idle bool) {
+	if c.Closed != nil {
+		c.Closed(nowNs, idle)
+	}
+}
 
 // Alarms implements workload.Client.
 func (c *Client) Alarms() *clock.Alarms { return c.alarms }
