@@ -1,6 +1,8 @@
 // Package maintain compares what core/maintain writes to the flow-control objects with what the code of
 // kube-apiserver writes: its post-start hook runs with virtual time on random objects, with an operator who
-// edits them, and with times in which writes fail.
+// edits them, and with times in which writes fail. It also compares simulated kubelets with the code of the
+// kubelet, which is in the same module: the worker of probes, the back-off of restarts, the renewal of leases
+// and the transport of client-go.
 package maintain
 
 import (
