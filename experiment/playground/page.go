@@ -94,7 +94,7 @@ func serveIndex(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, strings.Replace(string(text), workerEngine, nativeEngine, 1))
 }
 
-// running lets calls follow one another: a run needs memory, and a page ends one before it begins the next.
+// running lets the calls that simulate follow one another: a run needs memory, and a page ends one before it begins the next.
 var running sync.Mutex
 
 // serveCall answers a call with lines of JSON: shares of progress, then the answer. The call ends with its request.
@@ -110,12 +110,15 @@ func serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	running.Lock()
-	defer running.Unlock()
+	name := r.PathValue("name")
+	if name == "run" || name == "compare" {
+		running.Lock()
+		defer running.Unlock()
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
 	flush() // an error ends the call at the first progress
-	answer := Call(ctx, r.PathValue("name"), arguments, everyHundredth(func(share float64) {
+	answer := Call(ctx, name, arguments, everyHundredth(func(share float64) {
 		if lines.Encode(map[string]float64{"share": share}) != nil || flush() != nil {
 			cancel()
 		}

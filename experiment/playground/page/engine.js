@@ -10,7 +10,10 @@ function spawn(module) {
   let last = 0;
   const fail = why => { for (const c of calls.values()) c.reject(why); calls.clear(); };
   worker.onmessage = ({ data }) => {
-    if (data.ended) return fail(new Error("the simulator has ended; it may have run out of memory"));
+    if (data.ended) {
+      worker.terminate();
+      return fail(new Error(`the simulator has ended, probably because this is too large or too deep for a browser: ${data.ended}`));
+    }
     const c = calls.get(data.id);
     if (!c) return;
     if (data.answer === undefined) return c.progress(data.share);
@@ -29,7 +32,11 @@ function spawn(module) {
 
 // workerEngine runs short calls in one worker and each long one in a worker of its own.
 function workerEngine() {
-  const compiled = WebAssembly.compileStreaming(fetch("apfsim.wasm"));
+  const compiled = fetch("apfsim.wasm").then(response => {
+    if (!response.ok) throw new Error(`apfsim.wasm cannot be loaded: ${response.status}`);
+    const streamed = response.headers.get("Content-Type") === "application/wasm"; // which not all servers know
+    return streamed ? WebAssembly.compileStreaming(response) : response.arrayBuffer().then(bytes => WebAssembly.compile(bytes));
+  });
   let common = null;
   return {
     where: "on this page",

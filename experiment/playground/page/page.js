@@ -150,8 +150,7 @@ function frame(holder, page) {
   holder.hidden = false;
   const old = $("iframe", holder), next = old.cloneNode();
   next.addEventListener("load", () => {
-    const fit = () => { next.style.height = `${next.contentDocument.documentElement.scrollHeight + 2}px`; };
-    next.style.height = "0";
+    const fit = () => { next.style.height = `${Math.ceil(next.contentDocument.body.getBoundingClientRect().height) + 2}px`; };
     fit();
     new ResizeObserver(fit).observe(next.contentDocument.body);
   });
@@ -169,6 +168,7 @@ async function tell(step, moved = {}) {
   state.step = step;
   const at = story[step];
   $("#story").hidden = false;
+  $("#scenario").value = "story";
   $("#story-step").textContent = `First story: step ${step + 1} of ${story.length}`;
   $("#story-title").textContent = at.title;
   $("#story-text").textContent = at.text;
@@ -182,7 +182,6 @@ async function tell(step, moved = {}) {
     const response = await fetch("story.yaml");
     Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "" });
     text.text = await response.text();
-    $("#scenario").value = "";
     await check();
   }
   const values = valuesAt(step);
@@ -215,6 +214,7 @@ $("#story-next").addEventListener("click", async () => {
 $("#story-back").addEventListener("click", () => tell(state.step - 1));
 $("#story-leave").addEventListener("click", leave);
 async function leave() {
+  if (running) { cancel(); finish(); }
   const was = state.step;
   state.step = -1;
   $("#story").hidden = true;
@@ -278,6 +278,7 @@ async function dropped(file) {
   const say = words => { $("#dropped").textContent = words; $("#own").open = true; };
   if (file.size > MAX_FILE) return say(`${file.name} has more than ${MAX_FILE >> 20} MiB.`);
   const content = await file.text();
+  if (!content.trim()) return say(`${file.name} cannot be used: it is empty.`);
   if (/^kind: *["']?Scenario\b/m.test(content)) {
     Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "", step: -1 });
     $("#story").hidden = true;
@@ -291,7 +292,8 @@ async function dropped(file) {
   const answer = await ask("check", setting());
   if (!answer || answer.errors) {
     state.config = before;
-    if (answer) { showErrors(answer.errors); say(`The objects of ${file.name} cannot be used: ${answer.errors[0].message}.`); }
+    if (answer) showErrors(answer.errors);
+    say(`${file.name} cannot be used: ${answer ? answer.errors[0].message : $("#status").textContent}.`);
     return;
   }
   $("#forget").hidden = false;

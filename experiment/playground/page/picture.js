@@ -94,7 +94,7 @@ function chooseLevel() {
     return [mark, name + "  "];
   }));
   const l = recording.levels[level];
-  legend.append(l.queues > 0 ? `Each small square is a request: above in a seat, below in one of ${l.queues} queues. A hand has ${l.handSize} of them; a queue holds ${l.queueLengthLimit}.` :
+  legend.append(l.queues > 0 ? `Each small square is a request: above in a seat, below in ${l.queues === 1 ? "the queue" : "one of " + l.queues + " queues"}. ${l.queues === 1 ? "It" : `A hand has ${l.handSize} of them; a queue`} holds ${l.queueLengthLimit}.` :
     "Each small square is a request in a seat. This level has no queues: it rejects a request that finds no seat.");
   moveTo(recording.fromNs);
 }
@@ -150,7 +150,7 @@ function stateAt(t) {
 let cells = []; // what was drawn where: [x, y, size, request]
 
 function draw() {
-  if (!recording || !times || !colours || $("#picture").hidden) return;
+  if (!recording || !times || !colours || !canvas.clientWidth) return;
   const l = recording.levels[level], state = stateAt(now), width = canvas.clientWidth || 320, limit = limitAt(now);
   const inUse = state.seats.reduce((n, i) => n + recording.seats[i], 0), waits = state.queues.reduce((n, q) => n + q.length, 0);
   const seatCount = Math.max(limit, ...state.seats.map(i => Math.max(...(slots.get(i) || [0])) + 1));

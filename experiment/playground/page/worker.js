@@ -10,17 +10,23 @@ self.onmessage = async ({ data }) => {
   if (data.module) {
     const go = new Go();
     ready = WebAssembly.instantiate(data.module, go.importObject).then(instance => {
-      go.run(instance).then(() => self.postMessage({ ended: true })); // it ends only if it panics
+      go.run(instance).then(() => self.postMessage({ ended: "it has stopped" })); // it ends only if it panics
     });
     return;
   }
   await ready;
   let last = 0;
-  const answer = self.apfsimCall(data.name, data.text, share => {
-    const now = performance.now();
-    if (now - last < 50) return;
-    last = now;
-    self.postMessage({ id: data.id, share });
-  });
+  let answer;
+  try {
+    answer = self.apfsimCall(data.name, data.text, share => {
+      const now = performance.now();
+      if (now - last < 50) return;
+      last = now;
+      self.postMessage({ id: data.id, share });
+    });
+  } catch (e) { // such as an overflow of the stack, after which the program cannot go on
+    self.postMessage({ ended: String(e) });
+    return;
+  }
   self.postMessage({ id: data.id, answer });
 };
