@@ -313,7 +313,7 @@ live-store: ## compare the simulated store with a live kube-apiserver, in SEQUEN
 	bin/apicalls -seed $(SEED) -sequences $(SEQUENCES) -calls $(CALLS)
 
 .PHONY: apfsim-live
-apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster
+apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster, and measures capacities
 	CGO_ENABLED=0 go build -C live -trimpath -ldflags "-s -w" -o ../bin/apfsim-live ./cmd/apfsim-live
 
 .PHONY: live-parts

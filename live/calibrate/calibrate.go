@@ -241,7 +241,7 @@ func (p *stepping) answered(ctx context.Context, s sample, a load.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case ctx.Err() != nil && a.Status == 0: // it was cancelled
+	case ctx.Err() != nil && a.Err != nil: // it was cancelled
 		return
 	case a.Status >= 400 && a.Status < 500 && a.Status != 429:
 		p.stop(fmt.Errorf("%w: status %d: %s", ErrRefused, a.Status, a.Refused))

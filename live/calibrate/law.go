@@ -265,7 +265,7 @@ func (f *fitter) bound(starts []parameters, around parameters, k int, limit, mos
 // String returns the capacity in a sentence, with its intervals.
 func (c *Capacity) String() string {
 	if !c.Identifiable {
-		return fmt.Sprintf("unknown, because %s; at least %s cores, and how the server executes more than %d requests at a time is unknown",
+		return fmt.Sprintf("unknown, because %s; cores at least %s, and how the server executes more requests at a time than %d is unknown",
 			c.Reason, format.Digits(c.Cores.Low), c.Measured)
 	}
 	between := func(what string, x float64, i sharing.Interval) string {

@@ -18,9 +18,9 @@ const (
 	busyFirst = 5 * time.Second
 )
 
-// BusyStats are the statistics of the requests with one verb under one load, without the first seconds.
+// BusyStats are the statistics of one kind of requests under one load, without the first seconds.
 type BusyStats struct {
-	Verb      string        `json:"verb"`
+	Kind      string        `json:"kind"` // verb and resource
 	Requests  int           `json:"requests"`
 	PerSecond float64       `json:"perSecond"` // arrivals
 	Rejected  float64       `json:"rejected"`  // share
@@ -30,7 +30,7 @@ type BusyStats struct {
 	Execution time.Duration `json:"executionNs"` // mean
 }
 
-// SummarizeBusy returns the statistics of requests by verb, lists before gets, and updates before creates.
+// SummarizeBusy returns the statistics of the requests for resources, by kind.
 func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
 	type kind struct{ latencies, waits, executions []time.Duration }
 	kinds := map[string]*kind{}
@@ -40,16 +40,17 @@ func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
 	}
 	for i := range requests {
 		r := &requests[i]
-		if r.ArrivalNs < from {
+		if r.ArrivalNs < from || r.Resource == "" {
 			continue
 		}
-		n := slices.IndexFunc(all, func(s BusyStats) bool { return s.Verb == r.Verb })
+		name := r.Verb + " " + r.Resource
+		n := slices.IndexFunc(all, func(s BusyStats) bool { return s.Kind == name })
 		if n < 0 {
 			n = len(all)
-			all = append(all, BusyStats{Verb: r.Verb})
-			kinds[r.Verb] = &kind{}
+			all = append(all, BusyStats{Kind: name})
+			kinds[name] = &kind{}
 		}
-		s, k := &all[n], kinds[r.Verb]
+		s, k := &all[n], kinds[name]
 		s.Requests++
 		if r.Outcome != outcome.Executed {
 			s.Rejected++
@@ -64,12 +65,12 @@ func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
 		k.executions = append(k.executions, time.Duration(execution))
 	}
 	for i := range all {
-		s, k := &all[i], kinds[all[i].Verb]
+		s, k := &all[i], kinds[all[i].Kind]
 		s.Rejected /= float64(s.Requests)
 		s.PerSecond = float64(s.Requests) / (float64(to-from) / float64(time.Second))
 		s.P50, s.P99, s.WaitP99, s.Execution = Percentile(k.latencies, 50), Percentile(k.latencies, 99), Percentile(k.waits, 99), Mean(k.executions)
 	}
-	slices.SortFunc(all, func(a, b BusyStats) int { return cmp.Compare(b.Verb, a.Verb) })
+	slices.SortFunc(all, func(a, b BusyStats) int { return cmp.Compare(b.Kind, a.Kind) })
 	return all
 }
 
@@ -135,11 +136,11 @@ func medians(runs [][]outcome.Outcome) (all []BusyStats) {
 		each = append(each, SummarizeBusy(run))
 	}
 	for i := range each[0] {
-		verb := each[0][i].Verb
+		kind := each[0][i].Kind
 		of := func(value func(*BusyStats) float64) float64 {
 			var xs []float64
 			for _, run := range each {
-				if s := FindBusy(run, verb); s != nil {
+				if s := FindBusy(run, kind); s != nil {
 					xs = append(xs, value(s))
 				}
 			}
@@ -149,7 +150,7 @@ func medians(runs [][]outcome.Outcome) (all []BusyStats) {
 		duration := func(value func(*BusyStats) time.Duration) time.Duration {
 			return time.Duration(of(func(s *BusyStats) float64 { return float64(value(s)) }))
 		}
-		all = append(all, BusyStats{Verb: verb,
+		all = append(all, BusyStats{Kind: kind,
 			Requests:  int(of(func(s *BusyStats) float64 { return float64(s.Requests) })),
 			PerSecond: of(func(s *BusyStats) float64 { return s.PerSecond }),
 			Rejected:  of(func(s *BusyStats) float64 { return s.Rejected }),
@@ -161,10 +162,10 @@ func medians(runs [][]outcome.Outcome) (all []BusyStats) {
 	return all
 }
 
-// FindBusy returns the statistics of a verb; nil if there are none.
-func FindBusy(all []BusyStats, verb string) *BusyStats {
+// FindBusy returns the statistics of a kind; nil if there are none.
+func FindBusy(all []BusyStats, kind string) *BusyStats {
 	for i := range all {
-		if all[i].Verb == verb {
+		if all[i].Kind == kind {
 			return &all[i]
 		}
 	}
@@ -193,23 +194,23 @@ func BusyChecks(runs []*BusyRun, fit, load int) (checks []Check) {
 			checks = append(checks, Check{name, false, f.Failed})
 			continue
 		}
-		for _, p := range f.Predictions[load] {
-			checks = append(checks, busyChecks(name+": "+p.Verb, &p, live)...)
+		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
+			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Predictions[load], kind.Kind), live)...)
 		}
 	}
 	return checks
 }
 
 func busyChecks(name string, p *BusyStats, live [][]BusyStats) []Check {
+	if p == nil {
+		return []Check{{name, false, "the scenario has no such requests"}}
+	}
 	var p50, p99 []time.Duration
 	var rejected []float64
 	for _, l := range live {
-		if s := FindBusy(l, p.Verb); s != nil {
+		if s := FindBusy(l, p.Kind); s != nil {
 			p50, p99, rejected = append(p50, s.P50), append(p99, s.P99), append(rejected, s.Rejected)
 		}
-	}
-	if len(p50) == 0 {
-		return []Check{{name, false, "no such requests in the live runs"}}
 	}
 	slices.Sort(p50)
 	middle := p50[len(p50)/2]

@@ -11,7 +11,7 @@ import (
 )
 
 func busyRequest(verb string, arrivalMs, waitMs, executionMs int64) (o outcome.Outcome) {
-	o.Verb, o.Outcome = verb, outcome.Executed
+	o.Verb, o.Resource, o.Outcome = verb, "configmaps", outcome.Executed
 	o.ArrivalNs, o.WaitNs, o.ExecutionNs = arrivalMs*1e6, waitMs*1e6, executionMs*1e6
 	o.FinishNs = o.ArrivalNs + o.WaitNs + o.ExecutionNs
 	return o
@@ -24,8 +24,8 @@ func TestSummarizeBusy(t *testing.T) {
 	rejected.Outcome = outcome.Rejected
 	ms := time.Millisecond
 	want := []BusyStats{
-		{Verb: "list", Requests: 2, PerSecond: 0.5, Rejected: 0.5, P50: 40 * ms, P99: 40 * ms, WaitP99: 10 * ms, Execution: 30 * ms},
-		{Verb: "get", Requests: 1, PerSecond: 0.25, P50: 5 * ms, P99: 5 * ms, Execution: 5 * ms},
+		{Kind: "list configmaps", Requests: 2, PerSecond: 0.5, Rejected: 0.5, P50: 40 * ms, P99: 40 * ms, WaitP99: 10 * ms, Execution: 30 * ms},
+		{Kind: "get configmaps", Requests: 1, PerSecond: 0.25, P50: 5 * ms, P99: 5 * ms, Execution: 5 * ms},
 	}
 	if d := cmp.Diff(want, SummarizeBusy([]outcome.Outcome{early, late, simulated, rejected})); d != "" {
 		t.Errorf("want (-), got (+):\n%s", d)
@@ -38,11 +38,11 @@ func TestBusyChecks(t *testing.T) {
 	ms := time.Millisecond
 	run := func(p50, p99 time.Duration, rejected float64, predicted BusyStats, known bool) *BusyRun {
 		return &BusyRun{
-			Loads: []BusyLoad{{Load: 0.25}, {Load: 1.05, Live: []BusyStats{{Verb: "list", P50: p50, P99: p99, Rejected: rejected}}}},
+			Loads: []BusyLoad{{Load: 0.25}, {Load: 1.05, Live: []BusyStats{{Kind: "list configmaps", P50: p50, P99: p99, Rejected: rejected}}}},
 			Fits:  []BusyFit{{Load: 0.25, Known: known, Predictions: [][]BusyStats{nil, {predicted}}}},
 		}
 	}
-	good, bad := BusyStats{Verb: "list", P50: 140 * ms, P99: 2900 * ms, Rejected: 0.19}, BusyStats{Verb: "list", P50: 151 * ms, P99: 3100 * ms, Rejected: 0.21}
+	good, bad := BusyStats{Kind: "list configmaps", P50: 140 * ms, P99: 2900 * ms, Rejected: 0.19}, BusyStats{Kind: "list configmaps", P50: 151 * ms, P99: 3100 * ms, Rejected: 0.21}
 	runs := []*BusyRun{
 		run(100*ms, 1000*ms, 0.1, good, true), run(90*ms, 2000*ms, 0.1, bad, true), run(300*ms, 1500*ms, 0.1, bad, false),
 		run(time.Hour, time.Hour, 1, good, true),
@@ -53,15 +53,15 @@ func TestBusyChecks(t *testing.T) {
 		got = append(got, map[bool]string{true: "holds: ", false: "fails: "}[c.Passed]+c.What+": "+c.Detail)
 	}
 	want := []string{
-		"holds: run 1, fitted to 0.25, load 1.05: list p50: predicted 140ms, allowed 66.7ms to 150ms",
-		"holds: run 1, fitted to 0.25, load 1.05: list p99: predicted 2.9s, allowed 666.7ms to 3s",
-		"holds: run 1, fitted to 0.25, load 1.05: list rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
-		"fails: run 2, fitted to 0.25, load 1.05: list p50: predicted 151ms, allowed 66.7ms to 150ms",
-		"fails: run 2, fitted to 0.25, load 1.05: list p99: predicted 3.1s, allowed 666.7ms to 3s",
-		"fails: run 2, fitted to 0.25, load 1.05: list rejected: predicted 21.0 %, live 10.0 %, allowed ±10 points",
-		"holds: run 4, fitted to 0.25, load 1.05: list p50: predicted 140ms, allowed 66.7ms to 150ms",
-		"holds: run 4, fitted to 0.25, load 1.05: list p99: predicted 2.9s, allowed 666.7ms to 3s",
-		"holds: run 4, fitted to 0.25, load 1.05: list rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms, allowed 66.7ms to 150ms",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s, allowed 666.7ms to 3s",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p50: predicted 151ms, allowed 66.7ms to 150ms",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p99: predicted 3.1s, allowed 666.7ms to 3s",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps rejected: predicted 21.0 %, live 10.0 %, allowed ±10 points",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms, allowed 66.7ms to 150ms",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s, allowed 666.7ms to 3s",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
 	}
 	if d := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); d != "" {
 		t.Errorf("want (-), got (+):\n%s", d)

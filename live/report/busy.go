@@ -23,6 +23,7 @@ type Busy struct {
 	Runs        []*compare.BusyRun     `json:"runs"`
 	LoadAverage string                 `json:"loadAverage,omitempty"` // before the runs
 	Fitted      int                    `json:"fitted"`                // loads to which scenarios are fitted
+	Seeds       int                    `json:"seeds"`                 // with which each of them is run
 }
 
 // checks returns the comparisons of the scenarios with the loads that are heavier than those they are fitted to.
@@ -64,7 +65,7 @@ func (b *Busy) rows() (rows []busyRow) {
 	for i := range b.Runs[0].Loads {
 		load := fmt.Sprintf("%v: %.0f/s", b.Runs[0].Loads[i].Load, b.Runs[0].Loads[i].PerSecond)
 		for _, kind := range b.Runs[0].Loads[i].Live {
-			requests := fmt.Sprintf("%s: %.0f/s", kind.Verb, kind.PerSecond)
+			requests := fmt.Sprintf("%s: %.0f/s", kind.Kind, kind.PerSecond)
 			for _, s := range busyStatistics {
 				row := busyRow{load: load, requests: requests, statistic: s.name}
 				load, requests = "", ""
@@ -73,7 +74,7 @@ func (b *Busy) rows() (rows []busyRow) {
 				for _, r := range b.Runs {
 					if r.Loads[i].Void != "" {
 						void++
-					} else if k := compare.FindBusy(r.Loads[i].Live, kind.Verb); k != nil {
+					} else if k := compare.FindBusy(r.Loads[i].Live, kind.Kind); k != nil {
 						live = append(live, s.value(k))
 					}
 				}
@@ -85,14 +86,14 @@ func (b *Busy) rows() (rows []busyRow) {
 					var predicted []float64
 					for _, r := range b.Runs {
 						if f := &r.Fits[fit]; f.Failed == "" {
-							if k := compare.FindBusy(f.Predictions[i], kind.Verb); k != nil {
+							if k := compare.FindBusy(f.Predictions[i], kind.Kind); k != nil {
 								predicted = append(predicted, s.value(k))
 							}
 						}
 					}
 					missed := false
 					for _, c := range compare.BusyChecks(b.Runs, fit, i) {
-						missed = missed || i >= b.Fitted && !c.Passed && strings.HasSuffix(c.What, kind.Verb+" "+s.name)
+						missed = missed || i >= b.Fitted && !c.Passed && strings.HasSuffix(c.What, kind.Kind+" "+s.name)
 					}
 					row.predicted, row.missed = append(row.predicted, s.spread(predicted)), append(row.missed, missed)
 				}
@@ -177,7 +178,7 @@ func (b *Busy) Document() *report.Document {
 		columns = append(columns, c)
 	}
 	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()),
-		Note: "The middle of the runs [the least..the most]. A prediction is the median of its seeds. Outside: the tolerance does not hold in a run."})
+		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
 	var fits []busyFitRow
 	for i, r := range b.Runs {
 		for _, f := range r.Fits {

@@ -16,7 +16,7 @@ import (
 func busyResults() *Busy {
 	ms := time.Millisecond
 	stats := func(p50 time.Duration) []compare.BusyStats {
-		return []compare.BusyStats{{Verb: "list", PerSecond: 30, P50: p50, P99: 3 * p50}}
+		return []compare.BusyStats{{Kind: "list configmaps", PerSecond: 30, P50: p50, P99: 3 * p50}}
 	}
 	run := func(heavy, predicted time.Duration) *compare.BusyRun {
 		r := &compare.BusyRun{Fits: []compare.BusyFit{{Load: 0.25, Capacity: "capacity: unknown", Failed: "no workload"}, {Load: 0.45, Known: true, Capacity: "capacity: cores 2"}}}
@@ -52,8 +52,8 @@ func TestWriteBusy(t *testing.T) {
 	for _, want := range []string{
 		"before\n" + busyStart, busyEnd + "after\n",
 		"| 1 | 70.0 ± 2.0 |", "until the throughput does not grow any more.",
-		"| 0.25: 30/s | list: 30/s | p50 | 10.0 ms | - | 10.0 ms |",
-		"| 1.05: 126/s | list: 30/s | p50 | 120 ms [100..120 ms] | - | 300 ms [110..300 ms] (outside) |",
+		"| 0.25: 30/s | list configmaps: 30/s | p50 | 10.0 ms | - | 10.0 ms |",
+		"| 1.05: 126/s | list configmaps: 30/s | p50 | 120 ms [100..120 ms] | - | 300 ms [110..300 ms] (outside) |",
 		"| 1 | 0.25 | capacity: unknown; not predicted: no workload |",
 	} {
 		if !strings.Contains(got, want) {
@@ -69,7 +69,7 @@ func TestWriteBusy(t *testing.T) {
 func TestBusyVerdict(t *testing.T) {
 	b := busyResults()
 	holds, failed := b.Verdict()
-	if holds || len(failed) != 2 || !strings.Contains(failed[0], "busy: run 2, fitted to 0.45, load 1.05: list p50: predicted 300ms") {
+	if holds || len(failed) != 2 || !strings.Contains(failed[0], "busy: run 2, fitted to 0.45, load 1.05: list configmaps p50: predicted 300ms") {
 		t.Errorf("%v, %q", holds, failed)
 	}
 	b.Runs[1].Loads[0].Void = "the sender was late"

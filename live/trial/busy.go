@@ -99,7 +99,7 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 	}
 	run := &Busy{}
 	if throughput == 0 {
-		if run.Curve, err = a.curve(ctx, plans[0].Requests); err != nil {
+		if run.Curve, err = a.curve(ctx, plans[0].Requests, base.Spec.Workload[0].Name); err != nil {
 			return nil, err
 		}
 		if throughput = run.Curve.Best(); throughput == 0 {
@@ -184,10 +184,13 @@ func (a *admin) request(o *outcome.Outcome, id string, client *http.Client) send
 	return r
 }
 
-// curve measures what the server can do with requests of the first workload, sent by the administrator, whose level never
-// makes them wait.
-func (a *admin) curve(ctx context.Context, requests []outcome.Outcome) (*calibrate.Curve, error) {
-	first := slices.IndexFunc(requests, func(o outcome.Outcome) bool { return o.Workload == requests[0].Workload })
+// curve measures what the server can do with requests of a workload, sent by the administrator, whose level never makes them
+// wait.
+func (a *admin) curve(ctx context.Context, requests []outcome.Outcome, workload string) (*calibrate.Curve, error) {
+	first := slices.IndexFunc(requests, func(o outcome.Outcome) bool { return o.Workload == workload })
+	if first < 0 {
+		return nil, fmt.Errorf("the workload %s sends no request", workload)
+	}
 	var sent atomic.Int64
 	return calibrate.Run(ctx, calibrate.Options{
 		Step: calibrationStep, MaxLatency: calibrationLatency, MaxClients: calibrationClients, MaxRequests: math.MaxInt64,

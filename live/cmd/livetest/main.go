@@ -172,6 +172,7 @@ func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserv
 			fmt.Fprintf(stderr, "livetest: %s: run %d of %d was measured in %v\n", name, n+1, o.runs, time.Since(began).Round(time.Second))
 		}
 	}
+	results.Seeds = o.seeds
 	for n, r := range results.Runs {
 		var began []time.Time
 		for _, l := range r.Loads {
@@ -194,7 +195,8 @@ func (o *options) resultsOf(name string) string {
 	return filepath.Join(o.results, name, "results.json")
 }
 
-// writeBusy writes the latest results of the busy cases into the document, whether or not the predictions hold.
+// writeBusy writes the latest results of the busy cases into the document, whether or not the predictions hold. Cases that
+// were never run are left out.
 func (o *options) writeBusy(stderr io.Writer) error {
 	if o.document == "" {
 		return nil
@@ -203,13 +205,16 @@ func (o *options) writeBusy(stderr io.Writer) error {
 	for _, name := range busyCases {
 		c, err := report.ReadBusy(o.resultsOf(name))
 		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(stderr, "livetest: the section of the busy cases in %s is not changed: the case %s has no results yet\n", o.document, name)
-			return nil
+			fmt.Fprintf(stderr, "livetest: %s does not show the case %s, which has no results yet\n", o.document, name)
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	return report.WriteBusy(o.document, all)
 }
