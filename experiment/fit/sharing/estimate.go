@@ -154,9 +154,14 @@ func (e *Estimate) findDelays(all []Execution) (found bool) {
 			byKind[k] = append(byKind[k], float64(m.executions[i].EndNs-m.executions[i].BeginNs))
 		}
 	}
-	gain := func() float64 { // of a number of cores
+	gain := func() float64 { // of cores, contention or coherency
 		s := newSearch(newModel(e.shared(all)))
-		p := s.climb(s.start(0), coarse, 0)
+		p := s.lower
+		for k := range p {
+			if q := s.climb(s.start(k), coarse, k); s.at(q).total > s.at(p).total {
+				p = q
+			}
+		}
 		nothing := s.at(s.lower).total
 		s.smooth(p)
 		return s.at(p).total - nothing
