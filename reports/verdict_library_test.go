@@ -20,7 +20,9 @@ var descriptions = map[string]told{
 	"borrowing-stops-1-26-13": {kinds(result.ByLending), "tenants"},
 	"borrowing":               {kinds(result.ByLending), "tenants"},
 	"cold-cache-429":          {kinds(result.ByStoppedServer), "agents"},
-	"collapse-max-in-flight":  {kinds(result.ByInFlightLimit), "kubelets"},
+	// "They need all places for reads, so that the probe is answered 429 like most requests"
+	"cold-cache-liveness-loop-5000": {kinds(result.ByInFlightLimit), "nodes"},
+	"collapse-max-in-flight":        {kinds(result.ByInFlightLimit), "kubelets"},
 	// "A server slows down to 40 % of its speed after a minute"
 	"collapse-with-priorities": {kinds(result.ByExecution), "kubelets"},
 	"congestion-collapse":      {kinds(result.ByExecution), "kubelets"},
@@ -42,12 +44,14 @@ var descriptions = map[string]told{
 	// "their initial events take 200 s of the processor"
 	"informers-at-scale-pods": {kinds(result.ByCores), "agents"},
 	"isolate-list-events":     {kinds(result.ByDemand), "list-events"},
-	"kubelet-list-loop":       {kinds(result.ByDemand), "node-13"},
-	"leader-election":         {kinds(result.ByDemand), "flood"},
-	"leader-lost":             {kinds(result.ByDemand), "flood"},
-	"leader-kept":             {kinds(result.ByDemand), "flood"},
-	"lent-seats":              {kinds(result.ByLending), "burst"},
-	"list-storm":              {kinds(result.ByDemand), "informers"},
+	// The server opens watches on 0.32 cores, and the lists of the informers are at the limit of requests in flight.
+	"kubelets-close-connections-5000": {kinds(result.ByInFlightLimit), "kubelets"},
+	"kubelet-list-loop":               {kinds(result.ByDemand), "node-13"},
+	"leader-election":                 {kinds(result.ByDemand), "flood"},
+	"leader-lost":                     {kinds(result.ByDemand), "flood"},
+	"leader-kept":                     {kinds(result.ByDemand), "flood"},
+	"lent-seats":                      {kinds(result.ByLending), "burst"},
+	"list-storm":                      {kinds(result.ByDemand), "informers"},
 	// "The pages need 600 seats, nearly twice what workload-low can borrow"
 	"lists-by-count-1-31": {kinds(result.ByDemand), "pages-of-configmaps"},
 	"lists-by-bytes-1-34": {kinds(result.ByDemand), "large-secrets"},
