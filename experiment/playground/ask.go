@@ -25,11 +25,6 @@ type Asked struct {
 	Query     string `json:"query"`     // of the URL
 }
 
-// Page is an answer that is a page of its own.
-type Page struct {
-	Page string `json:"page"`
-}
-
 // Printed is an answer that is text, as the program prints it.
 type Printed struct {
 	Printed string `json:"printed"`
@@ -62,8 +57,12 @@ func explain(_ context.Context, a *Asked, _ Progress) (*Printed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}
+	return printed(report.ExplanationDocument(explanation, true))
+}
+
+func printed(d *report.Document) (*Printed, error) {
 	var text bytes.Buffer
-	err = render.Text(&text, report.ExplanationDocument(explanation, true), format.TextOptions{})
+	err := render.Text(&text, d, format.TextOptions{})
 	return &Printed{text.String()}, err
 }
 
@@ -80,7 +79,7 @@ const (
 	maxElephants = 1000
 )
 
-func collisions(ctx context.Context, d *Decks, progress Progress) (*Page, error) {
+func collisions(ctx context.Context, d *Decks, progress Progress) (*Printed, error) {
 	decks, elephants := dealer.PublishedDecks(), d.Elephants
 	if len(elephants) == 0 {
 		elephants = dealer.PublishedElephants()
@@ -111,8 +110,7 @@ func collisions(ctx context.Context, d *Decks, progress Progress) (*Page, error)
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(report.CollisionDocument(table))
-	return &Page{page}, err
+	return printed(report.CollisionDocument(table))
 }
 
 // SchemaOf is the answer of the call "schema".

@@ -209,3 +209,16 @@ func TestComparison(t *testing.T) {
 		}
 	}
 }
+
+// The collision table is that of the documentation of Kubernetes, or of what is asked for.
+func TestCollisions(t *testing.T) {
+	var table Printed
+	callInto(t, "collisions", `{"handSizes":[6],"queues":[128],"elephants":[4]}`, &table)
+	var published Printed
+	callInto(t, "collisions", `{}`, &published)
+	for text, want := range map[string]string{table.Printed: "128", published.Printed: "1024"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the table has no %s:\n%s", want, text)
+		}
+	}
+}

@@ -253,7 +253,7 @@ func TestPageFitsInABrowser(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", scheme, width)
 			b.shoot(name)
 			b.script(`document.querySelectorAll("details").forEach(d => { d.open = true }); document.querySelector("#explain form button").click(); document.querySelector("#collisions form button").click()`)
-			b.waitFor(`document.querySelector("#explain pre").textContent !== "" && document.querySelector("#collisions iframe").srcdoc !== "" && document.querySelector("#status").textContent === "Done."`)
+			b.waitFor(`document.querySelector("#explain pre").textContent !== "" && document.querySelector("#collisions pre").textContent.includes("128") && document.querySelector("#status").textContent === "Done."`)
 			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s: the page is %d pixels wide", name, wide)
 			}

@@ -348,7 +348,10 @@ async function long(section, name, args) {
     finish();
     if (answer.errors) return status(answer.errors.map(e => e.message).join("; "));
     status("Done.");
-    frame($(".framed", section), answer.page);
+    if (answer.page) return frame($(".framed", section), answer.page);
+    const out = $("pre", section);
+    out.hidden = false;
+    out.textContent = answer.printed;
   } catch (e) {
     if (running === mine) { finish(); status(e.message); }
   }
