@@ -34,7 +34,7 @@ func TestLibrary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
-			if status := execute([]string{"run", name, "--format", "json"}, &stdout, &stderr); status != statusDone {
+			if status := execute([]string{"run", name, "--replications", "1", "--format", "json"}, &stdout, &stderr); status != statusDone {
 				t.Fatalf("exit status %d\n%s%s", status, &stdout, &stderr)
 			}
 			file, got := filepath.Join(golden, name+".txt"), ""

@@ -65,7 +65,7 @@ func change(base, head *Estimate, paired bool) (difference float64, low, high *f
 	side := func(x, y float64) float64 { return wider * math.Sqrt(max(x*x+y*y-2*r*x*y, 0)) }
 	least, most := difference-side(h-l, to-b), difference+side(u-h, b-from)
 	if base.Merged != nil && head.Merged != nil {
-		half := rounding(max(b, h))
+		half := rounding(max(b, h)) / 2
 		least, most = least-half, most+half
 	}
 	if ofMeans {

@@ -230,9 +230,9 @@ func (a *Replicator) effective(parts []int, t measure.Timing) float64 {
 	return least
 }
 
-// rounding returns half of the width of the bucket that a percentile is known to: with many values, an interval can be so
-// narrow that it matters.
-func rounding(percentile float64) float64 { return math.Ldexp(percentile, -measure.FinePrecision) / 2 }
+// rounding returns the width of the bucket that a percentile is known to: with many values, an interval can be so narrow
+// that it matters.
+func rounding(percentile float64) float64 { return math.Ldexp(percentile, -measure.FinePrecision) }
 
 // percentileInterval sets the interval of a percentile of all runs together, or says why it has none.
 func (a *Replicator) percentileInterval(e *Estimate, percent float64, m *merged, t measure.Timing) {
