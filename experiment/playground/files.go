@@ -3,6 +3,7 @@ package playground
 import (
 	"bytes"
 	"io/fs"
+	"strings"
 	"time"
 
 	"apfsim/scenarios"
@@ -22,7 +23,7 @@ type files map[string]string
 func (f files) Open(name string) (fs.File, error) {
 	text, ok := f[name]
 	if !ok {
-		return scenarios.Files.Open(name)
+		return scenarios.Files.Open(strings.TrimPrefix(name, "../")) // an incident is in a folder of the library
 	}
 	return &file{bytes.NewReader([]byte(text)), name}, nil
 }
