@@ -383,6 +383,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
+	$(MAKE) release-check install-check
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ conformance/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
