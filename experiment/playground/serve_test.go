@@ -133,5 +133,5 @@ func TestServedCalls(t *testing.T) {
 	cancel()
 	endless.Body.Close()
 	running.Lock() // which the call holds until it has ended
-	running.Unlock()
+	defer running.Unlock()
 }
