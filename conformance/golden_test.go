@@ -111,7 +111,7 @@ func mutants(t *testing.T, names []string) (all []mutant) {
 			before, after := x.FieldByIndex(f.Index), y.FieldByIndex(f.Index)
 			// The trials bring their own objects, and have only flow control. The fields of an embedded struct
 			// are visited one by one.
-			if slices.Contains([]string{"Version", "Objects", "Server", "Storage", withoutEffect}, f.Name) || f.Anonymous || before.Interface() == after.Interface() {
+			if slices.Contains([]string{"Version", "Objects", "Server", "Storage", "Node", withoutEffect}, f.Name) || f.Anonymous || before.Interface() == after.Interface() {
 				continue
 			}
 			name := fmt.Sprintf("%s of %s and %s", f.Name, names[i], names[i+1])
