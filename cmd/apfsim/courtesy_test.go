@@ -25,6 +25,7 @@ func having(flag string) (names []string) {
 // takes the longer the greater the number is.
 var long = map[string]string{
 	"run":        "apfsim run small.yaml --set spec.duration=%dh",
+	"list":       "true %d; apfsim scenarios list --incidents kubelets-close",
 	"compare":    "apfsim compare small.yaml --set-head spec.seed=7 --replications 2 --set spec.duration=%dh",
 	"sweep":      "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 --set spec.duration=%dh -o $(mktemp -d -p .)",
 	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications %d0 -o $(mktemp -d -p .)",
