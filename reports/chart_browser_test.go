@@ -30,34 +30,34 @@ const pngScale = 1.5
 
 // drawnSVG shows a chart as SVG and returns what the browser draws of it, in the size of the PNG file.
 func (b *browser) drawnSVG(c *charts.Chart) image.Image {
-	b.t.Helper()
+	b.T.Helper()
 	var svg bytes.Buffer
 	if err := c.WriteSVG(&svg); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return b.drawnFile(svg.Bytes(), c.Name+".svg")
 }
 
 func (b *browser) drawnFile(content []byte, name string) image.Image {
-	b.t.Helper()
-	file := filepath.Join(b.t.TempDir(), name)
+	b.T.Helper()
+	file := filepath.Join(b.T.TempDir(), name)
 	if err := os.WriteFile(file, content, 0o666); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	b.prefer("light")
-	b.do(chromedp.EmulateViewport(800, 800), chromedp.Navigate("file://"+filepath.ToSlash(file)))
+	b.Do(chromedp.EmulateViewport(800, 800), chromedp.Navigate("file://"+filepath.ToSlash(file)))
 	size := eval[[]float64](b, `(() => { const r = document.documentElement.getBoundingClientRect(); return [r.width, r.height] })()`)
-	if _, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+	if _, err := chromedp.Call(b.Ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: int64(math.Ceil(size[0])), Height: int64(math.Ceil(size[1])), DeviceScaleFactor: pngScale}); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	shot, err := chromedp.Run(b.Ctx, chromedp.CaptureScreenshot())
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	picture, err := png.Decode(bytes.NewReader(shot))
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return picture
 }

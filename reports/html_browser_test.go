@@ -8,20 +8,14 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -34,160 +28,78 @@ import (
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
+
+	"apfsim/internal/browsertest"
 )
 
-// browser is a tab of headless Chromium, and what the page in it must not do.
-type browser struct {
-	t          *testing.T
-	ctx        context.Context
-	mu         sync.Mutex
-	complaints []string // console messages, exceptions, requests that leave the file
-}
+// browser is a tab of headless Chromium.
+type browser struct{ *browsertest.Browser }
 
+// newBrowser starts a browser, whose pages are files and send no request.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	switch {
-	case testing.Short():
-		t.Skip("a browser takes seconds to start")
-	case program == "":
-		t.Skip("Chromium is not installed")
-	}
-	b := &browser{t: t}
-	for attempt := 1; ; attempt++ {
-		// Without the sandbox, which root cannot have: the page is our own.
-		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.WSURLReadTimeout(24*time.Hour)))
-		b.ctx = ctx
-		err := chromedp.Listen(ctx, b.hear)
-		if err == nil {
-			t.Cleanup(cancel)
-			break
-		}
-		cancel()
-		if attempt == 3 { // it rarely fails to start on a busy machine, which says nothing of the page
-			t.Fatal(err)
-		}
-	}
-	ctx := b.ctx
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// untilItHolds waits for a condition without end: how long a page takes says nothing about it.
-var untilItHolds = chromedp.WithPollingTimeout(0)
-
-func (b *browser) hear(event any) {
-	complaint := ""
-	switch e := event.(type) {
-	case *runtime.EventConsoleAPICalled:
-		complaint = "the console says " + fmt.Sprint(e.Type, len(e.Args))
-	case *runtime.EventExceptionThrown:
-		complaint = "an exception: " + e.ExceptionDetails.Text
-		if e.ExceptionDetails.Exception != nil {
-			complaint += " " + e.ExceptionDetails.Exception.Description
-		}
-	case *log.EventEntryAdded:
-		complaint = "the log says " + e.Entry.Text
-	case *network.EventRequestWillBeSent:
-		if url := e.Request.URL; !strings.HasPrefix(url, "file:") && !strings.HasPrefix(url, "data:") {
-			complaint = "a request goes to " + url
-		}
-	}
-	if complaint != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.complaints = append(b.complaints, complaint)
-	}
-}
-
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	return &browser{browsertest.New(t, func(url string) bool { return strings.HasPrefix(url, "file:") || strings.HasPrefix(url, "data:") })}
 }
 
 func eval[T any](b *browser, expression string) T {
-	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return value
+	b.T.Helper()
+	return browsertest.Eval[T](b.Browser, expression)
 }
 
 // prefer sets what the system would: a colour scheme, and no motion, which a test would have
 // to wait for.
 func (b *browser) prefer(scheme string) {
-	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+	b.T.Helper()
+	if _, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 }
 
 // open shows a page, as wide as a small screen, with all its parts open, and waits for its plots.
 func (b *browser) open(write func(io.Writer) error) {
-	b.t.Helper()
+	b.T.Helper()
 	b.openFolded(write)
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(".folds > details").forEach(d => { d.open = true })`))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
-		b.t.Fatalf("the plots are not all drawn: %v", err)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(".folds > details").forEach(d => { d.open = true })`))
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`document.querySelectorAll("figure canvas").length === document.querySelectorAll("figure").length`, browsertest.UntilItHolds)); err != nil {
+		b.T.Fatalf("the plots are not all drawn: %v", err)
 	}
 }
 
 // openFolded shows a page as a reader sees it first, and waits for the plots of the first screen.
 func (b *browser) openFolded(write func(io.Writer) error) {
-	b.t.Helper()
+	b.T.Helper()
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	file := filepath.Join(b.t.TempDir(), "report.html")
+	file := filepath.Join(b.T.TempDir(), "report.html")
 	if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	b.prefer("light")
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+filepath.ToSlash(file)))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelectorAll(".picture canvas").length === document.querySelectorAll(".picture figure").length`, untilItHolds)); err != nil {
-		b.t.Fatalf("the picture is not drawn: %v", err)
-	}
-}
-
-func (b *browser) noComplaints() {
-	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, complaint := range b.complaints {
-		b.t.Error(complaint)
+	b.Do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+filepath.ToSlash(file)))
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`document.querySelectorAll(".picture canvas").length === document.querySelectorAll(".picture figure").length`, browsertest.UntilItHolds)); err != nil {
+		b.T.Fatalf("the picture is not drawn: %v", err)
 	}
 }
 
 // showPlot scrolls a plot into view and returns where its data area is.
 func (b *browser) showPlot(name string) (left, top, width, height float64) {
-	b.t.Helper()
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s").scrollIntoView({block: "center", behavior: "instant"})`, name)))
+	b.T.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s").scrollIntoView({block: "center", behavior: "instant"})`, name)))
 	box := eval[[]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector("#plot-%s .u-over").getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()`, name))
 	return box[0], box[1], box[2], box[3]
 }
 
 // reads returns the values that the legend of a plot shows: where, and of each line.
 func (b *browser) reads(name string) []string {
-	b.t.Helper()
+	b.T.Helper()
 	return eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#plot-%s .u-value")].map(e => e.textContent)`, name))
 }
 
 func (b *browser) column(table string, column int) []float64 {
-	b.t.Helper()
+	b.T.Helper()
 	return eval[[]float64](b, fmt.Sprintf(`[...document.querySelectorAll("#table-%s tbody tr:not(.total)")].map(r => +r.cells[%d].dataset.v)`, table, column))
 }
 
@@ -243,43 +155,43 @@ func TestTheFirstScreenInABrowser(t *testing.T) {
 		t.Errorf("the last line of the first screen is %q", got)
 	}
 	for _, size := range []struct{ width, height, screens int64 }{{1440, 900, 2}, {390, 844, 4}} {
-		b.do(chromedp.EmulateViewport(size.width, size.height))
+		b.Do(chromedp.EmulateViewport(size.width, size.height))
 		if height := eval[int64](b, `document.documentElement.scrollHeight`); height > size.screens*size.height {
 			t.Errorf("at %d × %d the folded page has %d pixels", size.width, size.height, height)
 		}
 		b.fits(t, "first screen", size.width)
 	}
-	b.do(chromedp.EmulateViewport(1440, 900))
+	b.Do(chromedp.EmulateViewport(1440, 900))
 	if below := eval[float64](b, `document.querySelector(".screen .note").getBoundingClientRect().bottom`); below > 900 {
 		t.Errorf("the first screen ends at %g pixels", below)
 	}
 
-	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#levels"`))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#levels").closest("details").open`, untilItHolds)); err != nil {
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#levels"`))
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`document.querySelector("#levels").closest("details").open`, browsertest.UntilItHolds)); err != nil {
 		t.Error(err)
 	}
 	if open() != 1 {
 		t.Errorf("the anchor opens %d parts", open())
 	}
-	b.do(chromedp.Click(chromedp.CSS("#unfold")))
+	b.Do(chromedp.Click(chromedp.CSS("#unfold")))
 	if open() != folds {
 		t.Errorf("the button opens %d of %d parts", open(), folds)
 	}
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#unfold").textContent === "Close all"`, untilItHolds)); err != nil {
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`document.querySelector("#unfold").textContent === "Close all"`, browsertest.UntilItHolds)); err != nil {
 		t.Error(err)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#unfold")))
+	b.Do(chromedp.Click(chromedp.CSS("#unfold")))
 	if open() != 0 {
 		t.Errorf("the button leaves %d parts open", open())
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](`addEventListener("beforeprint", () => { window.printed = document.querySelectorAll(".folds > details[open]").length })`))
-	if _, err := chromedp.Run(b.ctx, chromedp.PrintToPDF()); err != nil {
+	b.Do(chromedp.Evaluate[chromedp.Void](`addEventListener("beforeprint", () => { window.printed = document.querySelectorAll(".folds > details[open]").length })`))
+	if _, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF()); err != nil {
 		t.Fatal(err)
 	}
 	if printed := eval[int](b, `window.printed`); printed != folds || open() != 0 {
 		t.Errorf("%d of %d parts are printed, %d are open afterwards", printed, folds, open())
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 func TestTheReportInABrowser(t *testing.T) {
@@ -301,7 +213,7 @@ func TestTheReportInABrowser(t *testing.T) {
 
 	t.Run("sort by mouse and keyboard", func(t *testing.T) {
 		head := "#table-workloads thead th:nth-child(2)"
-		b.do(chromedp.Click(chromedp.CSS(head + " button")))
+		b.Do(chromedp.Click(chromedp.CSS(head + " button")))
 		down := b.column("workloads", 1)
 		if len(down) != 3 || !slices.IsSortedFunc(down, func(x, y float64) int { return int(y - x) }) {
 			t.Errorf("arrived, greatest first: %v", down)
@@ -309,7 +221,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		if got := eval[string](b, fmt.Sprintf(`document.querySelector("%s").getAttribute("aria-sort")`, head)); got != "descending" {
 			t.Errorf("aria-sort is %q", got)
 		}
-		b.do(chromedp.Focus(chromedp.CSS(head+" button")), chromedp.KeyEvent(kb.Enter))
+		b.Do(chromedp.Focus(chromedp.CSS(head+" button")), chromedp.KeyEvent(kb.Enter))
 		if up := b.column("workloads", 1); !slices.IsSorted(up) || slices.Equal(up, down) {
 			t.Errorf("arrived, least first: %v", up)
 		}
@@ -323,17 +235,17 @@ func TestTheReportInABrowser(t *testing.T) {
 		if n := count(); n != 50 {
 			t.Errorf("%d flows at first", n)
 		}
-		b.do(chromedp.SendKeys(chromedp.CSS("#table-flows input"), "team-7:"))
+		b.Do(chromedp.SendKeys(chromedp.CSS("#table-flows input"), "team-7:"))
 		if n := count(); n != 1 {
 			t.Errorf("%d flows match team-7:", n)
 		}
-		b.do(chromedp.Evaluate[chromedp.Void](`(e => { e.value = ""; e.dispatchEvent(new Event("input")) })(document.querySelector("#table-flows input"))`),
+		b.Do(chromedp.Evaluate[chromedp.Void](`(e => { e.value = ""; e.dispatchEvent(new Event("input")) })(document.querySelector("#table-flows input"))`),
 			chromedp.Click(chromedp.CSS("#table-flows .all")))
 		if n := count(); n != len(r.Summary.Flows) {
 			t.Errorf("%d flows of %d", n, len(r.Summary.Flows))
 		}
 		// Sorting reaches the rows that were not shown.
-		b.do(chromedp.Click(chromedp.CSS("#table-flows .all")), chromedp.Click(chromedp.CSS("#table-flows thead th:nth-child(1) button")))
+		b.Do(chromedp.Click(chromedp.CSS("#table-flows .all")), chromedp.Click(chromedp.CSS("#table-flows thead th:nth-child(1) button")))
 		names := eval[[]string](b, `[...document.querySelectorAll("#table-flows tbody th")].map(e => e.textContent)`)
 		seven, ten := -1, -1
 		for i, name := range names {
@@ -350,7 +262,7 @@ func TestTheReportInABrowser(t *testing.T) {
 	})
 
 	t.Run("explanation", func(t *testing.T) {
-		b.do(chromedp.Click(chromedp.CSS(`#table-levels a[href="#term-jain"]`)))
+		b.Do(chromedp.Click(chromedp.CSS(`#table-levels a[href="#term-jain"]`)))
 		open := func() bool { return eval[bool](b, `document.querySelector("#explain").matches(":popover-open")`) }
 		if !open() {
 			t.Error("a click on the question mark opens nothing")
@@ -358,7 +270,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		if got := eval[string](b, `document.querySelector("#explain").textContent`); !strings.Contains(got, "1 if the ratio of all flows is the same") {
 			t.Errorf("the explanation of fairness: %q", got)
 		}
-		b.do(chromedp.KeyEvent(kb.Escape))
+		b.Do(chromedp.KeyEvent(kb.Escape))
 		if open() {
 			t.Error("Escape does not close the explanation")
 		}
@@ -366,7 +278,7 @@ func TestTheReportInABrowser(t *testing.T) {
 
 	t.Run("hover", func(t *testing.T) {
 		left, top, width, height := b.showPlot(seats)
-		b.do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*0.6, top+height/2))
+		b.Do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*0.6, top+height/2))
 		values := b.reads(seats)
 		from, _ := interval(t, values[0])
 		if math.Abs(from-24) > 1 { // of 40 s
@@ -377,7 +289,7 @@ func TestTheReportInABrowser(t *testing.T) {
 
 	t.Run("keyboard", func(t *testing.T) {
 		holder := fmt.Sprintf("#plot-%s .plot", seats)
-		b.do(chromedp.Focus(chromedp.CSS(holder)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+		b.Do(chromedp.Focus(chromedp.CSS(holder)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 		values := b.reads(seats)
 		if from, _ := interval(t, values[0]); from != float64(series.Points[2].StartNs)/1e9 {
 			t.Errorf("Home, right, right: at %q", values[0])
@@ -391,11 +303,11 @@ func TestTheReportInABrowser(t *testing.T) {
 
 	t.Run("zoom moves all time axes", func(t *testing.T) {
 		left, top, width, height := b.showPlot(requests)
-		b.do(chromedp.DragAndDropXY(left+width*0.5, top+height/2, left+width*0.75, top+height/2, 5))
+		b.Do(chromedp.DragAndDropXY(left+width*0.5, top+height/2, left+width*0.75, top+height/2, 5))
 		edges := func(plot string) (from, to float64) {
 			left, top, width, height := b.showPlot(plot)
 			read := func(x float64) float64 {
-				b.do(chromedp.MouseEvent(chromedp.MouseMoved, x, top+height/2))
+				b.Do(chromedp.MouseEvent(chromedp.MouseMoved, x, top+height/2))
 				at, _ := interval(t, b.reads(plot)[0])
 				return at
 			}
@@ -408,12 +320,12 @@ func TestTheReportInABrowser(t *testing.T) {
 		}
 		// With Ctrl the wheel zooms out; 0 resets.
 		left, top, width, height = b.showPlot(seats)
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .u-over").dispatchEvent(
+		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .u-over").dispatchEvent(
 			new WheelEvent("wheel", {deltaY: 120, ctrlKey: true, cancelable: true, clientX: %g, clientY: %g}))`, seats, left+width/2, top+height/2)))
 		if from, to := edges(requests); from > 19.5 || to < 30.5 || from < 10 || to > 38 {
 			t.Errorf("after the wheel %s shows %v to %v s", requests, from, to)
 		}
-		b.do(chromedp.Focus(chromedp.CSS(fmt.Sprintf("#plot-%s .plot", seats))), chromedp.KeyEvent("0"))
+		b.Do(chromedp.Focus(chromedp.CSS(fmt.Sprintf("#plot-%s .plot", seats))), chromedp.KeyEvent("0"))
 		if from, to := edges(requests); from > 0.1 || to < 39 {
 			t.Errorf("after a reset %s shows %v to %v s", requests, from, to)
 		}
@@ -430,7 +342,7 @@ func TestTheReportInABrowser(t *testing.T) {
 			}
 		}
 		columns, rows := float64(len(series.QueueLengths)), float64(len(series.QueueLengths[column]))
-		b.do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*(float64(column)+0.7)/columns, top+height*(1-(float64(longest)+0.5)/rows)))
+		b.Do(chromedp.MouseEvent(chromedp.MouseMoved, left+width*(float64(column)+0.7)/columns, top+height*(1-(float64(longest)+0.5)/rows)))
 		got := eval[string](b, fmt.Sprintf(`document.querySelector("#plot-%s .reading").textContent`, queues))
 		want := fmt.Sprintf("queue %d: %d waiting; dealt to ", longest, most)
 		if !strings.Contains(got, want) {
@@ -447,17 +359,17 @@ func TestTheReportInABrowser(t *testing.T) {
 			}
 		}
 		before := paper()
-		b.do(chromedp.Click(chromedp.CSS("#theme")))
+		b.Do(chromedp.Click(chromedp.CSS("#theme")))
 		if paper() == before {
 			t.Error("the switch changes nothing")
 		}
 	})
 
 	t.Run("focus is visible", func(t *testing.T) {
-		b.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+		b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 		kinds := map[string]bool{}
 		for range 40 {
-			b.do(chromedp.KeyEvent(kb.Tab))
+			b.Do(chromedp.KeyEvent(kb.Tab))
 			got := eval[[]string](b, `(e => [e.tagName + " " + e.className, getComputedStyle(e).outlineStyle, getComputedStyle(e).outlineWidth])(document.activeElement)`)
 			kinds[got[0]] = true
 			if got[1] != "solid" || got[2] != "2px" {
@@ -473,7 +385,7 @@ func TestTheReportInABrowser(t *testing.T) {
 
 	t.Run("no overflow on a telephone", func(t *testing.T) {
 		for _, width := range []int64{390, 320} {
-			b.do(chromedp.EmulateViewport(width, 844))
+			b.Do(chromedp.EmulateViewport(width, 844))
 			for _, plot := range []string{"wait", seats, queues} {
 				b.showPlot(plot)
 			}
@@ -482,7 +394,7 @@ func TestTheReportInABrowser(t *testing.T) {
 	})
 
 	t.Run("print", func(t *testing.T) {
-		if _, err := chromedp.Run(b.ctx, chromedp.PrintToPDF()); err != nil {
+		if _, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF()); err != nil {
 			t.Fatal(err)
 		}
 		if plots, drawn := eval[int](b, `document.querySelectorAll("figure").length`), eval[int](b, `document.querySelectorAll("figure canvas").length`); plots == 0 || drawn != plots {
@@ -490,7 +402,7 @@ func TestTheReportInABrowser(t *testing.T) {
 		}
 	})
 
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // What comparisons and replications show: values with intervals.
@@ -505,16 +417,16 @@ func TestIntervalsInABrowser(t *testing.T) {
 				{Name: "head", Kind: report.KindBasePercentile, Index: 1, Values: []float64{5e6, 6e6, 7e6}},
 			}}}}}}}
 	b.open(func(w io.Writer) error { return render.HTML(w, p) })
-	b.do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
+	b.Do(chromedp.Focus(chromedp.CSS("#plot-p .plot")), chromedp.KeyEvent(kb.End))
 	shown := eval[[]string](b, `[...document.querySelectorAll("#plot-p .u-series")].filter(e => e.offsetParent).map(e => e.textContent)`)
 	if want := []string{"time2 s", "base4 ms (3 ms–5 ms)", "head7 ms"}; !slices.Equal(shown, want) {
 		t.Errorf("the legend reads %q, want %q", shown, want)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#table-t thead th:nth-child(2) button")))
+	b.Do(chromedp.Click(chromedp.CSS("#table-t thead th:nth-child(2) button")))
 	if got := eval[string](b, `document.querySelector("#table-t tbody td").textContent`); got != "10 ms ± 2 ms" {
 		t.Errorf("the greatest is %q", got)
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // A chart reads as the tables do.
@@ -540,22 +452,22 @@ func TestNumbersOfChartsInABrowser(t *testing.T) {
 		"share": {"0 %", "0.002 %", "45.7 %", "99.9 %", ">99.9 %", ">99.9 %", "100 %", "123 %"},
 		"seats": {"9999", "10 k", "19.5 k"},
 	} {
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .values").open = true`, name)))
-		if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector("#plot-%s .values td") !== null`, name), untilItHolds)); err != nil {
+		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("#plot-%s .values").open = true`, name)))
+		if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector("#plot-%s .values td") !== null`, name), browsertest.UntilItHolds)); err != nil {
 			t.Fatal(err)
 		}
 		if got := eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll("#plot-%s .values td")].map(e => e.textContent)`, name)); !slices.Equal(got, want) {
 			t.Errorf("%s reads %q, want %q", name, got, want)
 		}
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // fits waits until a page is no wider than the screen: charts follow a change of its width a
 // moment later.
 func (b *browser) fits(t *testing.T, name string, width int64) {
 	t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), untilItHolds)); err != nil {
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width), browsertest.UntilItHolds)); err != nil {
 		t.Errorf("%s: at %d px the page is %d px wide (%v)", name, width, eval[int64](b, `document.documentElement.scrollWidth`), err)
 	}
 }
@@ -579,7 +491,7 @@ func TestComparisonsInABrowser(t *testing.T) {
 			}
 		}
 		for _, width := range []int64{390, 320} {
-			b.do(chromedp.EmulateViewport(width, 844))
+			b.Do(chromedp.EmulateViewport(width, 844))
 			b.fits(t, page.file, width)
 			if got := eval[int64](b, `document.querySelector("#theme").offsetHeight`); got > 40 {
 				t.Errorf("%s: at %d px the name of the theme is broken", page.file, width)
@@ -591,7 +503,7 @@ func TestComparisonsInABrowser(t *testing.T) {
 			}
 		}
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // writtenPages writes the pages of several runs and of a comparison, and returns how to read one.
@@ -660,12 +572,12 @@ func TestPagesFitTheirScreens(t *testing.T) {
 			for _, width := range []int64{1440, 1280, 390} {
 				for _, scheme := range []string{"light", "dark"} {
 					b.prefer(scheme)
-					b.do(chromedp.EmulateViewport(width, 900))
+					b.Do(chromedp.EmulateViewport(width, 900))
 					b.fits(t, name, width)
 					if *shots == "" || width == 1280 {
 						continue
 					}
-					shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+					shot, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -683,7 +595,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 			}
 		})
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // The waits of workloads are drawn the same way round on all pages: times along x, shares along y.
@@ -699,7 +611,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 			// What is read farther right is a longer wait, of fewer requests.
 			read := func(key string) (ms float64, label string) {
 				b.showPlot("wait")
-				b.do(chromedp.Focus(chromedp.CSS("#plot-wait .plot")), chromedp.KeyEvent(key))
+				b.Do(chromedp.Focus(chromedp.CSS("#plot-wait .plot")), chromedp.KeyEvent(key))
 				label = eval[string](b, `document.querySelector("#plot-wait .u-series").textContent`)
 				var unit string
 				if _, err := fmt.Sscanf(strings.TrimPrefix(label, "waited longer than"), "%g %s", &ms, &unit); err != nil {
@@ -721,7 +633,7 @@ func TestWaitsAreDrawnTheSameWayRound(t *testing.T) {
 			}
 		})
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // Where an interval is read, what happened in it is told: an event of the scenario, and the adjustment
@@ -730,8 +642,8 @@ func TestMarksAreRead(t *testing.T) {
 	b := newBrowser(t)
 	r := simulated(t, eventful)
 	b.open(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
-	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, untilItHolds)); err != nil {
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#plot-waits-0 .values").open = true`))
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`document.querySelector("#plot-waits-0 .values td") !== null`, browsertest.UntilItHolds)); err != nil {
 		t.Fatal(err)
 	}
 	got := eval[[]string](b, `[...document.querySelectorAll("#plot-waits-0 .values tbody th")].map(e => e.textContent).filter(t => t.includes(";"))`)
@@ -740,7 +652,7 @@ func TestMarksAreRead(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the marked intervals are %q, want %q", got, want)
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // What stands beside axes is in the units of the tables, and on a telephone, too, no number is written
@@ -750,7 +662,7 @@ func TestNumbersBesideAxes(t *testing.T) {
 	for name, write := range pages(t) {
 		t.Run(name, func(t *testing.T) {
 			b.open(write)
-			b.do(chromedp.Evaluate[chromedp.Void](`{
+			b.Do(chromedp.Evaluate[chromedp.Void](`{
 				window.written = [];
 				const fillText = CanvasRenderingContext2D.prototype.fillText;
 				CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
@@ -759,8 +671,8 @@ func TestNumbersBesideAxes(t *testing.T) {
 					fillText.apply(this, arguments);
 				};
 			}`))
-			b.do(chromedp.EmulateViewport(390, 900))
-			if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`new Set(window.written.map(t => t.plot)).size === document.querySelectorAll("figure").length`, untilItHolds)); err != nil {
+			b.Do(chromedp.EmulateViewport(390, 900))
+			if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`new Set(window.written.map(t => t.plot)).size === document.querySelectorAll("figure").length`, browsertest.UntilItHolds)); err != nil {
 				t.Fatalf("not all plots are drawn anew: %v", err)
 			}
 			type text struct {
@@ -788,7 +700,7 @@ func TestNumbersBesideAxes(t *testing.T) {
 			}
 		})
 	}
-	b.noComplaints()
+	b.NoComplaints()
 }
 
 // checkSeats compares the values in the legend of the plot of seats with the series.

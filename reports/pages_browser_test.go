@@ -23,6 +23,8 @@ import (
 	"apfsim/scenarios"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
+
+	"apfsim/internal/browsertest"
 )
 
 // eachOfTheLibrary simulates the scenarios of the library, those of at most ten minutes with -short.
@@ -77,7 +79,7 @@ func TestPagesOfTheLibraryInABrowser(t *testing.T) {
 		name := r.Summary.Name
 		b.openFolded(func(w io.Writer) error { return render.HTML(w, report.RunDocument(r)) })
 		for _, size := range []struct{ width, height, screens int64 }{{1440, 900, 2}, {390, 844, 4}} {
-			b.do(chromedp.EmulateViewport(size.width, size.height))
+			b.Do(chromedp.EmulateViewport(size.width, size.height))
 			if height := eval[int64](b, `document.documentElement.scrollHeight`); height > size.screens*size.height {
 				t.Errorf("%s: at %d × %d the folded page has %d pixels", name, size.width, size.height, height)
 			}
@@ -88,7 +90,7 @@ func TestPagesOfTheLibraryInABrowser(t *testing.T) {
 		}
 		b.accessible(t, name, axe)
 	})
-	b.noComplaints()
+	b.NoComplaints()
 	if axe == "" {
 		t.Skip("axe-core cannot be fetched, so that accessibility is not checked")
 	}
@@ -100,9 +102,9 @@ func (b *browser) accessible(t *testing.T, name, axe string) {
 	if axe == "" {
 		return
 	}
-	b.do(chromedp.Evaluate[chromedp.Void](axe + "; window.faults = null; axe.run({resultTypes: ['violations']}).then(r => { window.faults = " +
+	b.Do(chromedp.Evaluate[chromedp.Void](axe + "; window.faults = null; axe.run({resultTypes: ['violations']}).then(r => { window.faults = " +
 		`r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ")).join(", ")) })`))
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`window.faults !== null`, untilItHolds)); err != nil {
+	if _, err := chromedp.Run(b.Ctx, chromedp.Poll[bool](`window.faults !== null`, browsertest.UntilItHolds)); err != nil {
 		t.Fatal(err)
 	}
 	for _, fault := range eval[[]string](b, `window.faults`) {

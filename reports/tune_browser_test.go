@@ -51,7 +51,7 @@ func TestPageOfAnAnswerInABrowser(t *testing.T) {
 			t.Errorf("the page says %s, want %s", got, status)
 		}
 		for _, size := range []struct{ width, height, screens int64 }{{390, 844, 4}, {1440, 900, 2}} {
-			b.do(chromedp.EmulateViewport(size.width, size.height))
+			b.Do(chromedp.EmulateViewport(size.width, size.height))
 			if height := eval[int64](b, `document.documentElement.scrollHeight`); height > size.screens*size.height {
 				t.Errorf("%s: at %d × %d the folded page has %d pixels", status, size.width, size.height, height)
 			}
@@ -65,7 +65,7 @@ func TestPageOfAnAnswerInABrowser(t *testing.T) {
 			b.accessible(t, status+", "+scheme, axe)
 		}
 	}
-	b.noComplaints()
+	b.NoComplaints()
 	if axe == "" {
 		t.Skip("axe-core cannot be fetched, so that accessibility is not checked")
 	}
