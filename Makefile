@@ -101,7 +101,7 @@ install-check: ## run the programs of the release in dist/, and the commands of 
 playground: ## build the page in which a browser runs the simulator, as static files in dist/playground
 	rm -rf dist/playground
 	mkdir -p dist/playground
-	cp -R experiment/playground/page/. dist/playground
+	cp -R experiment/playground/page/. reports/render/palette.css dist/playground
 	cp LICENSE "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/playground
 	GOOS=js GOARCH=wasm go build -trimpath $(PGO) -ldflags "-s -w" -o dist/playground/apfsim.wasm ./cmd/playground
 

@@ -204,7 +204,7 @@ func TestSeatConstants(t *testing.T) {
 		{"the least seats of a get", "1.34", "get", "", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 3}},
 		{"the least seats of a watch", "1.34", "watch", "resourceVersion=9", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 3}},
 		{"the least seats within the cap", "1.34", "get", "", "pods", 2, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 2}},
-		{"a write is none of them", "1.34", "patch", "", "others", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
+		{"the minimum is not that of a write", "1.34", "patch", "", "others", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
 		{"a write without final seats", "1.23", "patch", "", "pods", 0, func(r *rules.Rules) { r.MinSeats = 3 }, Work{InitialSeats: 1}, Work{InitialSeats: 1}},
 		{"a fixed number, whatever the level allows", "1.34", "list", "limit=1", "pods", 8, func(r *rules.Rules) { r.ListSeats, r.MaxListSeats = rules.FixedSeats, 40 }, Work{InitialSeats: 1}, Work{InitialSeats: 40}},
 		{"a fixed number of a watch that begins with a list", "1.34", "watch", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "pods", 8,

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"apfsim/reports/render"
 )
 
 // pageFiles is the page, as a browser gets it.
@@ -20,7 +22,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// PageFiles returns the files of the page without the program that a worker runs, which make playground adds.
+// PageFiles returns the files of the page without the palette of reports and the program that a worker runs, which make
+// playground adds.
 func PageFiles() fs.FS {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
@@ -43,6 +46,10 @@ func NewHandler(token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(PageFiles()))
 	mux.HandleFunc("GET /{$}", serveIndex)
+	mux.HandleFunc("GET /palette.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		io.WriteString(w, render.Palette)
+	})
 	mux.HandleFunc("POST /call/{name}", serveCall)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -35,11 +35,10 @@ type Ran struct {
 
 // WorkloadPart is what the page says of a workload in its own words.
 type WorkloadPart struct {
-	Name     string   `json:"name"`
-	Arrived  int64    `json:"arrived"`
-	Rejected int64    `json:"rejected"`
-	WaitP99  *int64   `json:"waitP99Ns"` // of dispatched requests; null without any
-	WaitMean *float64 `json:"waitMeanNs"`
+	Name     string `json:"name"`
+	Arrived  int64  `json:"arrived"`
+	Rejected int64  `json:"rejected"`
+	WaitP99  *int64 `json:"waitP99Ns"` // of dispatched requests; null without any
 }
 
 func run(ctx context.Context, r *Running, progress Progress) (*Ran, error) {
@@ -50,10 +49,10 @@ func run(ctx context.Context, r *Running, progress Progress) (*Ran, error) {
 	if err := r.Recording.check(); err != nil {
 		return nil, err
 	}
-	simulation := sim.New(sc)
 	if sc.Spec.Warmup.Auto {
 		return nil, errAuto
 	}
+	simulation := sim.New(sc)
 	recording := newRecorder(r.Recording, simulation)
 	simulation.Observe(recording.observer())
 	measured, err := execute(ctx, simulation, progress)

@@ -17,6 +17,11 @@ import (
 //go:embed report.html.tmpl
 var reportTemplate string
 
+// Palette is the style sheet with the colours of reports in light and dark, and what else all pages share.
+//
+//go:embed palette.css
+var Palette string
+
 //go:embed report.css
 var reportStyle string
 
@@ -35,7 +40,7 @@ var (
 )
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"style":       func() template.CSS { return template.CSS(uplotStyle + reportStyle) },
+	"style":       func() template.CSS { return template.CSS(uplotStyle + Palette + reportStyle) },
 	"script":      func() template.JS { return template.JS("/*\n" + UplotLicence + "*/\n" + uplotScript + reportScript) },
 	"printable":   format.Printable,
 	"paragraph":   func(text string) string { return format.Printable(strings.Join(strings.Fields(text), " ")) },

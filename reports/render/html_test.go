@@ -13,7 +13,7 @@ import (
 // The contrast that WCAG 2.1 wants for level AA: 4.5 for text, 3 for what else carries meaning.
 func TestColoursHaveContrast(t *testing.T) {
 	colours := map[string][2]string{}
-	for _, m := range regexp.MustCompile(`--(\w+): light-dark\((#\w+), (#\w+)\)`).FindAllStringSubmatch(reportStyle, -1) {
+	for _, m := range regexp.MustCompile(`--(\w+): light-dark\((#\w+), (#\w+)\)`).FindAllStringSubmatch(Palette, -1) {
 		colours[m[1]] = [2]string{m[2], m[3]}
 	}
 	check := func(name, on string, least float64) {

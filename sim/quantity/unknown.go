@@ -77,9 +77,7 @@ func (s *scalar) UnmarshalDocument(d *document.Decoder, n *document.Node, path s
 		s.kind, s.size = aDuration, float64(t)
 		return
 	}
-	quiet := document.Decoder{}
-	var b Bytes
-	if b.UnmarshalDocument(&quiet, n, path); len(quiet.Errors) == 0 {
+	if b, err := ParseBytes(n.Text); err == nil {
 		s.kind, s.size = someBytes, float64(b)
 	}
 }

@@ -46,9 +46,13 @@ func (l *Limited) do(f func(nowNs int64)) {
 // Adjust adjusts the limits of the levels.
 func (l *Limited) Adjust() { l.do(l.filter.Adjust) }
 
-// Dispatched, HeldBack and TimedOut implement queueset.Host.
-func (l *Limited) Dispatched(q *queueset.Request)    { close(q.Owner.(*call).dispatched) }
-func (l *Limited) HeldBack(*queueset.Request)        {}
+// Dispatched implements queueset.Host: the handler may begin.
+func (l *Limited) Dispatched(q *queueset.Request) { close(q.Owner.(*call).dispatched) }
+
+// HeldBack implements queueset.Host.
+func (l *Limited) HeldBack(*queueset.Request) {}
+
+// TimedOut implements queueset.Host. It is not called without LazyWaitLimit.
 func (l *Limited) TimedOut(int64, *queueset.Request) {}
 
 // ServeHTTP serves a request of the user of its basic authentication when flow control dispatches it.
