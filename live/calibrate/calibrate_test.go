@@ -6,11 +6,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"apfsim/experiment/fit/sharing"
 	"apfsim/live/load"
+	"apfsim/sim/scenario/loader"
 )
 
 // shared is a server of which the requests share the processors by a law. It finds out whose request is done next from
@@ -119,6 +121,12 @@ func TestParametersAreRecovered(t *testing.T) {
 				t.Logf("%v; %s; %d steps, scatter %.2f", got, curve.Stopped, len(curve.Steps), got.Scatter)
 				if !got.Identifiable {
 					t.Fatal("it is not identifiable")
+				}
+				text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec:\n  duration: 1s\n  servers: {capacity: " + got.Fields() + "}\n" +
+					"  workload: [{name: a, as: {user: a}, request: {verb: get, path: /version}, execution: 1ms, arrivals: {poisson: {rate: 1/s}}}]\n"
+				all, wrong := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{})
+				if len(wrong) > 0 || all[0].Spec.Servers.Capacity.Interval == nil {
+					t.Fatalf("a scenario does not take %s: %v", got.Fields(), wrong)
 				}
 				if d := got.Demand.Seconds() / 0.010; d < 0.95 || d > 1.05 {
 					t.Errorf("demand %v, want 10ms", got.Demand)

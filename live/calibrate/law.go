@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/optimize"
@@ -283,16 +284,26 @@ func (c *Capacity) String() string {
 
 // Fields returns spec.servers.capacity of a scenario.
 func (c *Capacity) Fields() string {
-	text := ""
-	add := func(name string, x float64) {
-		if x > 0 && !math.IsInf(x, 0) {
-			text += fmt.Sprintf("%s: %v, ", name, shape.Number(x))
+	var fields, intervals []string
+	add := func(name string, x float64, of sharing.Interval) {
+		if x == 0 || math.IsInf(x, 0) {
+			return
 		}
+		bounds := fmt.Sprintf("low: %v", shape.Number(min(x, of.Low)))
+		if !math.IsInf(of.High, 0) {
+			bounds += fmt.Sprintf(", high: %v", shape.Number(max(x, of.High)))
+		}
+		fields = append(fields, fmt.Sprintf("%s: %v", name, shape.Number(x)))
+		intervals = append(intervals, fmt.Sprintf("%s: {%s}", name, bounds))
 	}
 	if c.Identifiable {
-		add("cores", c.Law.Cores)
-		add("contention", c.Law.Contention)
-		add("coherency", c.Law.Coherency)
+		add("cores", c.Law.Cores, c.Cores)
+		add("contention", c.Law.Contention, c.Contention)
+		add("coherency", c.Law.Coherency, c.Coherency)
 	}
-	return fmt.Sprintf("{%smeasured: %d}", text, max(1, c.Measured))
+	fields = append(fields, fmt.Sprintf("measured: %d", max(1, c.Measured)))
+	if len(intervals) > 0 {
+		fields = append(fields, "interval: {"+strings.Join(intervals, ", ")+"}")
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
 }
