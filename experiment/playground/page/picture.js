@@ -206,7 +206,7 @@ function draw() {
     const y = height - 1;
     c.fillText("▲ hand of the followed request", 0, y);
   }
-  const text = `${seconds(now)}: ${inUse} of ${limit} seats in use, ${waits} requests waiting, ${state.turned} turned away since ${seconds(recording.fromNs)}`;
+  const text = `${seconds(now)}: ${inUse} of ${limit} seats in use, ${waits} requests waiting, ${state.turned} rejected since ${seconds(recording.fromNs)}`;
   $("#moment").textContent = text;
   canvas.setAttribute("aria-label", `Queues and seats of ${l.name} at ${text}. Space plays and pauses, left and right step.`);
   if (table.open) fillTable(state);

@@ -5,19 +5,19 @@ export const story = [
   {
     title: "A server has seats",
     text: "This server can work on ten requests at a time: it has ten seats. A request takes a seat while it is executed, and then the seat is free again. Ten small clients, the mice, send two requests a second each. A bigger client sends ten. Press Play below: the squares at the top are the seats, and most of them are free.",
-    move: "Mice", hint: "Move it to 30. Three times as many clients, and still hardly anybody waits.",
+    move: "Mice", hint: "Move it to 30. There are three times as many clients, and their requests still do not wait.",
     set: {},
   },
   {
     title: "One client asks for too much",
-    text: "The bigger client is an elephant. The server can do about a hundred of its requests a second. All clients share one queue, so whoever comes next stands behind the elephant’s requests.",
+    text: "The bigger client is an elephant. The server can do about a hundred of its requests a second. All clients share one queue, so that other requests wait behind those of the elephant.",
     move: "Requests of each elephant", hint: "Move it to 150 a second. The queue fills, and now the mice wait and are rejected, too, though they ask for little.",
     set: { "Mice": 20 },
   },
   {
     title: "More queues",
     text: "Flow control sorts requests into flows; here each client is one. Each flow is dealt a queue, and the queues take turns. The elephant can fill its own queue and no other.",
-    move: "Queues", hint: "Move it to 12. Most mice find an empty queue. But the mice that were dealt the elephant’s queue are as badly off as before.",
+    move: "Queues", hint: "Move it to 12. Most mice find an empty queue. But the mice that were dealt the queue of the elephant still wait and are rejected.",
     set: { "Requests of each elephant": 150 },
   },
   {
@@ -29,7 +29,7 @@ export const story = [
   {
     title: "Several elephants",
     text: "Each elephant fills a hand. With many elephants, few queues are left, and sooner or later some mouse has only queues that are full. That is a collision; the table of collisions at the end of this page says how probable it is.",
-    move: "Elephants", hint: "Move it to 2, and then to 4. Watch how few queues stay empty, and how the mice fare.",
+    move: "Elephants", hint: "Move it to 2, and then to 4. Watch how few queues stay empty, and how long the mice wait.",
     set: { "Hand size": 3 },
   },
   {
@@ -41,7 +41,7 @@ export const story = [
   {
     title: "More seats",
     text: "Only more seats serve more requests, if the machine can really execute so many at a time.",
-    move: "Seats", hint: "Move it to 100. Nobody waits any more: there is a seat for every request.",
+    move: "Seats", hint: "Move it to 100. No request waits any more: there is a seat for each.",
     set: { "Queue length limit": 20 },
   },
   {
