@@ -60,7 +60,7 @@ func TestEachReleaseThatDiffersHasARow(t *testing.T) {
 		if err != nil {
 			return rules.Rules{}, false
 		}
-		r.Version, r.Objects, r.Server, r.Storage = "", rules.Objects{}, rules.Server{}, rules.Storage{} // which are no decisions
+		r.Version, r.Objects, r.Server, r.Storage, r.Node = "", rules.Objects{}, rules.Server{}, rules.Storage{}, rules.Node{} // which are no decisions
 		return *r, true
 	}
 	var before rules.Rules
