@@ -121,8 +121,12 @@ func (f *fitter) record(w *workload, level string, e *Entry) {
 	for _, t := range tallies {
 		if t.Arrivals == nil {
 			t.Arrivals = shape.NewCounts(f.report.WarmupNs, f.report.DurationNs)
+			t.Latencies = shape.NewLatencies(f.report.WarmupNs, f.report.DurationNs)
 		}
 		t.Arrivals.Add(e.ArrivalNs)
+		if e.Outcome == trace.Executed && e.WaitNs >= 0 && e.Verb != "watch" {
+			t.Latencies.Begin(e.ArrivalNs, e.WaitNs+e.TookNs())
+		}
 	}
 	if level != "" {
 		if r.Levels == nil {

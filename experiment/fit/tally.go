@@ -26,7 +26,8 @@ type RecordedStatistics struct {
 type Tally struct {
 	metric.Counts
 	Wait, Execution measure.Histogram
-	Arrivals        *shape.Counts // by windows; nil without arrivals, and of priority levels
+	Arrivals        *shape.Counts    // by windows; nil without arrivals, and of priority levels
+	Latencies       *shape.Latencies // by windows, of requests but watches whose wait is known; nil as Arrivals
 }
 
 // Merge adds the requests of another tally.

@@ -20,10 +20,10 @@ const leastArrivals = 20
 func burstStatistics() (all []statistic) {
 	add := func(name, unit string, get func(*shape.Counts) (float64, bool)) {
 		all = append(all, statistic{name, unit, false, true, func(r requests) (float64, bool) {
-			if r.arrivals == nil || r.arrivals.N < leastArrivals {
+			if r.windows.arrivals == nil || r.windows.arrivals.N < leastArrivals {
 				return 0, false
 			}
-			return get(r.arrivals)
+			return get(r.windows.arrivals)
 		}})
 	}
 	for i, ns := range shape.Windows {
@@ -60,39 +60,57 @@ func (r *Row) sentence() string {
 // run is a run of the scenario.
 type run struct {
 	*collect.Replication
-	total     *shape.Counts // of the arrivals
-	workloads []*shape.Counts
+	total     windows
+	workloads []windows
 }
 
-// arrivals counts those of runs, several of which may be made at once.
-type arrivals struct {
+// windows are what is counted and timed in windows.
+type windows struct {
+	arrivals  *shape.Counts
+	latencies *shape.Latencies
+}
+
+func newWindows(fromNs, toNs int64) windows {
+	return windows{shape.NewCounts(fromNs, toNs), shape.NewLatencies(fromNs, toNs)}
+}
+
+// observed counts and times the requests of runs, several of which may be made at once.
+type observed struct {
 	sync.Mutex
 	bySeed map[uint64]*run
 }
 
-// observer returns what counts the arrivals of a run.
-func (a *arrivals) observer(sc *scenario.Scenario) server.Observer {
+// observer returns what counts and times the requests of a run.
+func (o *observed) observer(sc *scenario.Scenario) server.Observer {
 	fromNs, toNs := int64(sc.Spec.Warmup.Duration), int64(sc.Spec.Duration)
-	r := &run{total: shape.NewCounts(fromNs, toNs)}
+	r := &run{total: newWindows(fromNs, toNs)}
 	for range sc.Spec.Workload {
-		r.workloads = append(r.workloads, shape.NewCounts(fromNs, toNs))
+		r.workloads = append(r.workloads, newWindows(fromNs, toNs))
 	}
-	a.Lock()
-	defer a.Unlock()
-	a.bySeed[sc.Spec.Seed] = r
-	return server.Observer{Arrived: func(nowNs int64, request *server.Request) {
-		r.total.Add(nowNs)
-		r.workloads[request.Workload].Add(nowNs)
-	}}
+	o.Lock()
+	defer o.Unlock()
+	o.bySeed[sc.Spec.Seed] = r
+	return server.Observer{
+		Arrived: func(nowNs int64, request *server.Request) {
+			r.total.arrivals.Add(nowNs)
+			r.workloads[request.Workload].arrivals.Add(nowNs)
+		},
+		Executed: func(nowNs int64, request *server.Request) {
+			if request.Attributes.Verb != "watch" {
+				r.total.latencies.End(nowNs, nowNs-request.ArrivalNs)
+				r.workloads[request.Workload].latencies.End(nowNs, nowNs-request.ArrivalNs)
+			}
+		},
+	}
 }
 
-// take returns a run with its arrivals, which are no longer kept.
-func (a *arrivals) take(replication *collect.Replication) *run {
-	a.Lock()
-	defer a.Unlock()
+// take returns a run with what was observed of it, which is no longer kept.
+func (o *observed) take(replication *collect.Replication) *run {
+	o.Lock()
+	defer o.Unlock()
 	seed := replication.Summary.Seed
-	r := a.bySeed[seed]
-	delete(a.bySeed, seed)
+	r := o.bySeed[seed]
+	delete(o.bySeed, seed)
 	r.Replication = replication
 	return r
 }

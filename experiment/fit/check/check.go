@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"apfsim/experiment"
@@ -80,7 +81,7 @@ const DefaultRuns = 39
 func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, progress experiment.Progress) (*Check, error) {
 	own := *sc
 	own.Spec.Replications = runs
-	seen := &arrivals{bySeed: map[uint64]*run{}}
+	seen := &observed{bySeed: map[uint64]*run{}}
 	group := experiment.Begin(ctx, []*scenario.Scenario{&own}, experiment.Outputs{Observer: seen.observer}, experiment.Precision{}, progress)
 	defer group.Stop()
 	var rows []*row
@@ -185,7 +186,7 @@ func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool)
 type requests struct {
 	counts          *metric.Counts
 	wait, execution *result.Distribution
-	arrivals        *shape.Counts
+	windows         windows
 }
 
 // statistic is a number of a group of requests.
@@ -243,6 +244,14 @@ var statistics = func() (all []statistic) {
 			}})
 		}
 	}
+	for i, ns := range shape.LatencyWindows {
+		all = append(all, statistic{"slowest " + strconv.FormatInt(ns/1e9, 10) + "s", "ns", true, false, func(r requests) (float64, bool) {
+			if r.windows.latencies == nil {
+				return 0, false
+			}
+			return r.windows.latencies.Slowest(i)
+		}})
+	}
 	return all
 }()
 
@@ -282,7 +291,7 @@ func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 		add("priorityLevel", name, levels[name], func(r *run) requests {
 			for i := range r.Summary.PriorityLevels {
 				if l := &r.Summary.PriorityLevels[i]; l.Name == name {
-					return ofGroup(&l.Group, nil)
+					return ofGroup(&l.Group, windows{})
 				}
 			}
 			return requests{}
@@ -295,8 +304,8 @@ func rowsOf(f *fit.Fitted, levels map[string]*fit.Tally) (all []*row) {
 	return all
 }
 
-func ofGroup(g *result.Group, arrivals *shape.Counts) requests {
-	return requests{&g.Counts, g.Wait, g.Execution, arrivals}
+func ofGroup(g *result.Group, in windows) requests {
+	return requests{&g.Counts, g.Wait, g.Execution, in}
 }
 
 // leastKnown is the least part of the waits that must be known to compare them. An audit log has only those of slow
@@ -311,11 +320,11 @@ func ofTally(t *fit.Tally) requests {
 		}
 		return result.NewDistribution(h)
 	}
-	waits := distribution(&t.Wait)
+	waits, in := distribution(&t.Wait), windows{t.Arrivals, t.Latencies}
 	if float64(t.Wait.N) < leastKnown*float64(t.Executed) {
-		waits = nil
+		waits, in.latencies = nil, nil
 	}
-	return requests{&t.Counts, waits, distribution(&t.Execution), t.Arrivals}
+	return requests{&t.Counts, waits, distribution(&t.Execution), in}
 }
 
 // finish returns the row with its interval. Percentiles are compared within the precision of histograms.
