@@ -59,13 +59,15 @@ type Log struct {
 type executed struct {
 	beginNs, endNs int64
 	stream         *stream
+	known          bool // when it began; otherwise that is when its request arrived
 }
 
 // executions are those from which the capacity of the server is estimated.
 type executions struct {
 	servers [][]executed // by server
 	n       int
-	unknown int // of which it is not known when they began
+	unknown int     // of which it is not known when they began
+	average float64 // at a time, of one server
 }
 
 // shares returns whether the request of an entry was executed, and how long it might have shared the server with others.
@@ -79,14 +81,39 @@ func (x *executions) learn(s *stream, e *Entry) {
 		x.servers = append(x.servers, nil)
 	}
 	switch known, ok := shares(e); {
-	case !ok:
-	case !known:
-		x.unknown++
-	case x.n < mostKept:
-		begin := e.ArrivalNs + e.WaitNs
-		x.servers[e.Server] = append(x.servers[e.Server], executed{begin, begin + e.TookNs(), s})
-		x.n++
+	case !ok || x.n+x.unknown >= mostKept:
+	default:
+		begin := e.ArrivalNs + max(0, e.WaitNs)
+		x.servers[e.Server] = append(x.servers[e.Server], executed{begin, begin + e.TookNs(), s, known})
+		if known {
+			x.n++
+		} else {
+			x.unknown++
+		}
 	}
+}
+
+// busiest returns how many requests execute at a server at least when those end that are the busiest hundredth.
+func (x *executions) busiest() (n int) {
+	for _, all := range x.servers {
+		log := make([]sharing.Execution, 0, len(all))
+		for _, e := range all {
+			log = append(log, sharing.Execution{BeginNs: e.beginNs, EndNs: e.endNs})
+		}
+		n = max(n, sharing.Busiest(log))
+	}
+	return n
+}
+
+// meanOver returns how many requests execute at a time on average, in so much time, at one server.
+func (x *executions) meanOver(durationNs int64) float64 {
+	sum := 0.0
+	for _, all := range x.servers {
+		for _, e := range all {
+			sum += float64(e.endNs - e.beginNs)
+		}
+	}
+	return sum / float64(max(1, durationNs)) / float64(max(1, len(x.servers)))
 }
 
 // why says why the executions do not tell the capacity of one of so many servers; "" if they may.
@@ -108,6 +135,9 @@ func (k kinds) of(x *executions) (logs [][]sharing.Execution) {
 	for _, all := range x.servers {
 		log := make([]sharing.Execution, 0, len(all))
 		for _, e := range all {
+			if !e.known {
+				continue
+			}
 			name := "" // it is left out
 			if e.stream.workload != nil {
 				name = e.stream.workload.name
@@ -138,6 +168,7 @@ func (f *fitter) estimateCapacity() error {
 		unknown("the scenario has a store, which says what requests cost")
 		return nil
 	}
+	c.Busy, f.executed.average = f.executed.busiest(), f.executed.meanOver(f.report.DurationNs)
 	if why := f.executed.why(f.base.Servers); why != "" {
 		unknown(why)
 		return nil
@@ -190,7 +221,10 @@ func (c *Capacity) set(e *sharing.Estimate) {
 		return &x
 	}
 	c.Cores, c.Contention, c.Coherency = number(e.Law.Cores), shape.Number(e.Law.Contention), shape.Number(e.Law.Coherency)
-	c.Identifiable, c.Reason, c.Most, c.Busy, c.Executions = e.Identifiable, e.Reason, e.Most, e.Busy, e.Executions
+	c.Identifiable, c.Reason, c.Most, c.Executions = e.Identifiable, e.Reason, e.Most, e.Executions
+	if e.Identifiable {
+		c.Busy = e.Busy // of several logs
+	}
 	// The estimate is that of the simplest law that is not rejected, and the bounds are those of all laws, so that they need
 	// not contain it.
 	bounds := func(value float64, of sharing.Interval) (low, high *float64) {
@@ -275,9 +309,11 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 	f.meters[e.Server].Add(e.ArrivalNs, begin, begin+took-delay, w)
 }
 
-// setCapacity sets the capacity of the servers of the scenario, if it is known.
+// setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
+// measured, unless the scenario has a capacity of its own.
 func (f *fitter) setCapacity(spec *yaml.Node) {
-	if f.law == nil {
+	c := f.report.Capacity
+	if c == nil || c.Busy == 0 {
 		return
 	}
 	servers := shape.NodeField(spec, "servers")
@@ -285,7 +321,12 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		servers = &yaml.Node{Kind: yaml.MappingNode}
 		shape.SetField(spec, "servers", servers)
 	}
-	c := f.report.Capacity
+	if f.law == nil {
+		if shape.NodeField(servers, "capacity") == nil {
+			shape.SetField(servers, "capacity", shape.ValueNode(map[string]any{"measured": c.Busy, "average": shape.Number(f.executed.average)}))
+		}
+		return
+	}
 	fields, interval := map[string]any{"measured": c.Busy}, map[string]any{}
 	for _, p := range []struct {
 		name      string

@@ -4,12 +4,16 @@ import (
 	"context"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
+	"apfsim/reports/result"
 	"apfsim/sim/machine"
+	"apfsim/sim/scenario"
 )
 
 // Lists and gets share a server. Lists take 12 ms of a core on average, and gets 2 ms.
@@ -131,7 +135,7 @@ func TestCapacityFromSeveralLogs(t *testing.T) {
 
 	idle := recordText(t, onServers(", capacity: {cores: 1.5}", strings.ReplaceAll(shared, "rate: 20/s", "rate: 0.5/s")), 7)
 	busy := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 8)
-	if _, capacity := fitCapacity(t, idle, fit.Options{}); capacity != nil {
+	if _, capacity := fitCapacity(t, idle, fit.Options{}); capacity.Given() {
 		t.Fatal("the first log alone shows the capacity")
 	}
 	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "busy", Open: opener(busy)}}})
@@ -144,7 +148,7 @@ func TestCapacityFromSeveralLogs(t *testing.T) {
 	}
 	withoutWaits := opener(regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(busy, ""))
 	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "without waits", Open: withoutWaits}}})
-	if reason := f.Report.Capacity.Reason; capacity != nil || reason != "without waits: the log does not say when requests began to execute" {
+	if reason := f.Report.Capacity.Reason; capacity.Given() || reason != "without waits: the log does not say when requests began to execute" {
 		t.Errorf("capacity %+v, reason %q", capacity, reason)
 	}
 	if _, err := fit.Fit(opener(idle), fit.Options{File: "idle", Capacity: true, CapacityFrom: []fit.Log{{File: "empty", Open: opener("")}}}); err == nil || !strings.Contains(err.Error(), "empty: has no request") {
@@ -207,7 +211,7 @@ func TestDelaysOfWorkloads(t *testing.T) {
 func TestCapacityWithoutWaits(t *testing.T) {
 	log := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 7)
 	f, capacity := fitCapacity(t, regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(log, ""), fit.Options{})
-	if r := f.Report.Capacity; capacity != nil || r.Identifiable || !strings.Contains(r.Reason, "does not say when requests began") {
+	if r := f.Report.Capacity; capacity.Given() || r.Identifiable || !strings.Contains(r.Reason, "does not say when requests began") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -225,7 +229,8 @@ func meanExecution(t *testing.T, log string) float64 {
 	return sum / max(1, n)
 }
 
-// Where a log does not show the capacity, the scenario is what it would be without the question, and the report says why.
+// Where a log does not show the capacity, the scenario is what it would be without the question, but for up to what executions were
+// measured, and the report says why.
 func TestCapacityThatALogDoesNotShow(t *testing.T) {
 	closed := strings.ReplaceAll(shared, "rate: 20/s", "rate: 2/s")
 	store := "  store: {}\n"
@@ -243,7 +248,7 @@ func TestCapacityThatALogDoesNotShow(t *testing.T) {
 			log := recordText(t, c.text, 7)
 			f, capacity := fitCapacity(t, log, c.o)
 			r := f.Report.Capacity
-			if capacity != nil || r.Identifiable || !strings.Contains(r.Reason, c.reason) {
+			if capacity.Given() || r.Identifiable || !strings.Contains(r.Reason, c.reason) {
 				t.Errorf("capacity %+v, %+v, want the reason %q", capacity, r, c.reason)
 			}
 			o := c.o
@@ -252,12 +257,43 @@ func TestCapacityThatALogDoesNotShow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if without.Report.Capacity != nil || string(without.Scenario) != string(f.Scenario) {
+			measured := regexp.MustCompile(`,? ?capacity: \{[^}]*\}`)
+			if without.Report.Capacity != nil || string(without.Scenario) != measured.ReplaceAllString(string(f.Scenario), "") {
 				t.Errorf("the scenario is another one without the question:\n%s\n%s", without.Scenario, f.Scenario)
 			}
 			if notes := strings.Join(f.Report.Notes, "\n"); !strings.Contains(notes, "capacity: ") || math.Abs(float64(len(f.Report.Notes)-len(without.Report.Notes))) != 1 {
 				t.Errorf("notes %q", notes)
 			}
 		})
+	}
+}
+
+// A light load says nothing of a greater one: runs of the fitted scenario say so from the load on at which more requests execute than
+// the log has, and do not before.
+func TestLoadThatTheLogHasNot(t *testing.T) {
+	light := strings.NewReplacer("rate: 20/s", "rate: 4/s", "rate: 6/s", "rate: 2/s").Replace(shared)
+	f, capacity := fitCapacity(t, recordText(t, onServers(", capacity: {cores: 8}", light), 7), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	if capacity.Given() || capacity == nil || capacity.Measured == 0 || capacity.Average == 0 {
+		t.Fatalf("capacity %+v", capacity)
+	}
+	for _, c := range []struct {
+		load   float64
+		beyond bool
+	}{{1, false}, {1.2, false}, {4, true}, {8, true}} {
+		sc := load(t, string(f.Scenario))
+		for i := range sc.Spec.Workload {
+			sc.Spec.Workload[i] = sc.Spec.Workload[i].Loaded(c.load)
+		}
+		sc.Spec.Replications = 1
+		runs := experiment.Begin(context.Background(), []*scenario.Scenario{sc}, experiment.Outputs{}, experiment.Precision{}, silent{})
+		run, err := runs.Groups[0].Next()
+		runs.Stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		beyond := slices.ContainsFunc(run.Summary.Verdict.Trust, func(t result.Trust) bool { return t.ID == result.BeyondFit })
+		if beyond != c.beyond {
+			t.Errorf("load %g: %q", c.load, run.Summary.Verdict.Notes())
+		}
 	}
 }

@@ -181,7 +181,7 @@ func (p *problem) shares(l *config.PriorityLevel) {
 	for v := range p.leastShares(present) {
 		values = append(values, v)
 	}
-	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, p.Spec.Servers.Capacity == nil, 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
+	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, !p.Spec.Servers.Capacity.Given(), 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
 }
 
 // transfers gives a level shares of another one, so that those of all others stay. The other is no critical level, none that is
@@ -218,6 +218,6 @@ func (p *problem) transfers(l *config.PriorityLevel) {
 				}},
 			})
 		}
-		p.add("shares of "+l.Name+" from "+from.Name, p.Spec.Servers.Capacity == nil, all)
+		p.add("shares of "+l.Name+" from "+from.Name, !p.Spec.Servers.Capacity.Given(), all)
 	}
 }

@@ -46,7 +46,7 @@ func (p *problem) newLevel(w, name, sentence string, remedy result.RemedyID, sch
 			objects:  config.Objects{FlowSchemas: []*config.FlowSchema{schema}, PriorityLevels: []*config.PriorityLevel{level}},
 		})
 	}
-	p.add(id, p.Spec.Servers.Capacity == nil, all)
+	p.add(id, !p.Spec.Servers.Capacity.Given(), all)
 }
 
 // listLevels gives the lists that hold others up a level of their own: those of the workloads that send them, or, if their

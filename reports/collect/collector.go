@@ -42,6 +42,7 @@ type Collector struct {
 	unclassified   *flow    // all requests that flow control does not handle
 	refused        *group   // the requests that have not reached flow control; nil with servers nil
 	kinds          *kinds   // of requests; nil where the demand is not measured
+	crowd          *crowd   // nil if the scenario does not say up to what executions were measured
 	ended          bool
 	lastly         []*server.Server // those of the run, at its end
 	everyFlow      bool             // the summary lists every flow
@@ -114,6 +115,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		freezes:   make([]freeze, len(sc.Spec.Workload)),
 		workloads: newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
+	c.crowd = newCrowd(&sc.Spec.Servers)
 	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
@@ -183,6 +185,9 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
+	if c.crowd != nil {
+		c.crowd.begin(r)
+	}
 	if c.kinds != nil {
 		f.ofKind(c.kinds.kindOf(r)).sit(nowNs, r.SeatsHeld())
 	}
@@ -234,6 +239,9 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 		p.at(nowNs)
 		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
+	}
+	if c.crowd != nil {
+		c.crowd.end(r, c.counts(r))
 	}
 	c.occupy(nowNs, r, f)
 	if r.Opened {

@@ -16,7 +16,7 @@ import (
 
 // measuresDemand says whether executions take other times in a run of the scenario than it gives.
 func measuresDemand(spec *scenario.Spec) bool {
-	return spec.Store != nil || spec.Servers.Capacity != nil || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+	return spec.Store != nil || spec.Servers.Capacity.Given() || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
 		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 }

@@ -61,7 +61,9 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	result.Summary.TrustWhatIf()
-	m.collector.trustMeasured(result.Summary)
+	if m.collector.crowd != nil {
+		m.collector.crowd.trust(result.Summary, m.collector.toNs-m.collector.fromNs)
+	}
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)
 	result.Evidence = m.collector.evidenceOf()

@@ -338,20 +338,48 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Servers that execute more requests on average than their capacity was measured for are a reason to trust the run less: 600 executions of 2 s in
-// 100 s are 12 at a time, six at each of two servers.
+// That executions were measured with so many at a time is a reason to trust a run less in which more execute, at more than a tenth
+// of the ends: here two requests execute at each of two servers, and sometimes three at one.
 func TestBeyondTheMeasuredCapacity(t *testing.T) {
-	for measured, want := range map[int]bool{0: false, 5: true, 6: false} {
-		sc := &scenario.Scenario{}
-		sc.Spec.Servers.Replicas = 2
-		sc.Spec.Servers.Capacity = &machine.Capacity{Cores: 1, Measured: measured}
+	for _, c := range []struct {
+		capacity *machine.Capacity
+		crowded  int // of 100 executions
+		want     string
+	}{
+		{nil, 50, ""},
+		{&machine.Capacity{Cores: 1}, 50, ""},
+		{&machine.Capacity{Measured: 3}, 50, ""},
+		{&machine.Capacity{Measured: 2}, 10, ""},
+		{&machine.Capacity{Measured: 2}, 11, "11 % of the requests execute when more than 2 do at a time. The executions are those of a server that seldom executes more, and its capacity is unknown"},
+		{&machine.Capacity{Measured: 3, Average: 1.6}, 50, ""},
+		{&machine.Capacity{Measured: 3, Average: 1.5}, 0, "a server executes 2 requests at a time on average. The executions are those of a server that executes 1.5, and"},
+		{&machine.Capacity{Measured: 2, Cores: 1}, 11, "11 % of the requests execute when more than 2 do at a time, up to which the capacity was measured"},
+	} {
 		s := &result.Summary{}
-		s.Total.Execution = &result.Distribution{Count: 600, MeanNs: 2e9}
-		c := &Collector{scenario: sc, fromNs: 50e9, toNs: 150e9}
-		c.trustMeasured(s)
+		if crowd := newCrowd(&scenario.Servers{Settings: server.Settings{Capacity: c.capacity, Replicas: 2}}); crowd != nil {
+			at := func(index int16) *server.Request {
+				r := &server.Request{}
+				r.Server = index
+				return r
+			}
+			for _, index := range []int16{0, 0, 1, 1} {
+				crowd.begin(at(index))
+			}
+			for i := range 100 {
+				if i < c.crowded {
+					crowd.begin(at(1))
+					crowd.end(at(1), true)
+				} else {
+					crowd.end(at(0), true)
+					crowd.begin(at(0))
+				}
+			}
+			s.Total.Execution = &result.Distribution{Count: 100, MeanNs: 4e9} // two at a time at each server in 100 s
+			crowd.trust(s, 100e9)
+		}
 		notes := s.Verdict.Notes()
-		if got := len(notes) == 1 && strings.HasPrefix(notes[0], "a server executes 6 requests at a time on average; its capacity was measured up to 5,"); got != want {
-			t.Errorf("measured up to %d: %q", measured, notes)
+		if c.want == "" && len(notes) > 0 || c.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0], c.want)) {
+			t.Errorf("%+v, %d with more: %q", c.capacity, c.crowded, notes)
 		}
 	}
 }

@@ -205,31 +205,6 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	}
 }
 
-// trustMeasured adds the reason BeyondFit if a server executes more requests at a time than its capacity was measured for.
-func (c *Collector) trustMeasured(s *result.Summary) {
-	if x := c.beyondMeasured(s); x > 0 {
-		s.AddTrust(result.BeyondFit, fmt.Sprintf("a server executes %s requests at a time on average; its capacity was measured up to %d, so that how it executes more is extrapolated",
-			format.Digits(x), c.scenario.Spec.Servers.Capacity.Measured))
-	}
-}
-
-// beyondMeasured returns how many requests execute at a server on average, by Little's law, if these are more than those for
-// which its capacity was measured; otherwise 0.
-func (c *Collector) beyondMeasured(s *result.Summary) float64 {
-	if c.scenario == nil || s.Total.Execution == nil {
-		return 0
-	}
-	servers := &c.scenario.Spec.Servers
-	if servers.Capacity == nil || servers.Capacity.Measured == 0 {
-		return 0
-	}
-	total := float64(s.Total.Execution.Count) * float64(s.Total.Execution.MeanNs)
-	if x := total / float64(c.toNs-c.fromNs) / float64(max(1, servers.Replicas)); x > float64(servers.Capacity.Measured) {
-		return x
-	}
-	return 0
-}
-
 // sentTo says whether requests of a workload arrived at a level, in the window or before.
 func (c *Collector) sentTo(workload int, name string) bool {
 	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.name == name && l.senders.Has(workload) })

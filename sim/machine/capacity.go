@@ -21,7 +21,8 @@ type Capacity struct {
 	Speed      []Speed `json:"speed,omitempty" jsonschema_description:"s: factors of the speed over time, in order of time; 1 before the first."`
 
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
-	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which the capacity was measured; a run that executes more on average says that this is extrapolated. Without it there is none."`
+	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
+	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
 	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. A run does not depend on it; apfsim tune repeats its answer with both ends."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
 }
@@ -88,8 +89,17 @@ type Speed struct {
 	Factor float64           `json:"factor" document:"required,maximum=1e6" jsonschema:"exclusiveMinimum=0" message:"{value}: want {want}; to take a server away, use stop or crash"`
 }
 
+// Given says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
+// changes nothing.
+func (c *Capacity) Given() bool {
+	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Speed != nil || c.WatchEvent != 0)
+}
+
 // Check checks the capacity at path.
 func (c *Capacity) Check(to *document.Checker, path string) {
+	if c.Average > 0 && (c.Cores != 0 || c.Contention != 0 || c.Coherency != 0) {
+		to.Fail(path+".average", "is of executions whose capacity is unknown; want none beside cores, contention or coherency")
+	}
 	if c.MinimumCores > 0 && c.MinimumCores > c.Cores {
 		to.Fail(path+".minimumCores", "%v: want at most cores, %v", c.MinimumCores, c.Cores)
 	}

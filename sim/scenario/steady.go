@@ -15,7 +15,7 @@ func (s *Spec) Steady() bool {
 	calls := slices.ContainsFunc(s.Workload, func(w workload.Workload) bool {
 		return w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
-	return v.Replicas <= 1 && s.Store == nil && !changes && !calls && v.Capacity == nil && v.Memory == nil && v.LoadBalancer == nil &&
+	return v.Replicas <= 1 && s.Store == nil && !changes && !calls && !v.Capacity.Given() && v.Memory == nil && v.LoadBalancer == nil &&
 		v.GoawayChance == 0 && v.Startup == (Servers{}).Startup && !v.Maintenance
 }
 

@@ -123,7 +123,7 @@ type Change struct {
 // Detailed says whether the requests need Details.
 func (d *Deps) Detailed() bool {
 	s := d.Settings
-	return d.Store != nil || s.Capacity != nil || s.Memory != nil || s.Handover.Given() || d.Ends || d.Calls != nil
+	return d.Store != nil || s.Capacity.Given() || s.Memory != nil || s.Handover.Given() || d.Ends || d.Calls != nil
 }
 
 // check panics if something is missing.
@@ -168,7 +168,7 @@ func newServer(d *Deps) *Server {
 	}
 	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
 	s.work.meter.FromNs = d.WindowNs
-	if settings.Capacity != nil {
+	if settings.Capacity.Given() {
 		s.capacity = newSharing(settings.Capacity, d.WindowNs)
 		s.setPace(settings.Capacity, d.Store)
 	}

@@ -2,7 +2,6 @@ package sharing
 
 import (
 	"math"
-	"slices"
 )
 
 const (
@@ -84,11 +83,7 @@ func (m *model) busy() int {
 			n = append(n, m.n[m.end[i]])
 		}
 	}
-	if len(n) == 0 {
-		return 0
-	}
-	slices.Sort(n)
-	return n[len(n)-1-len(n)/100]
+	return busiest(n)
 }
 
 // compare compares the demands, under a law, of requests that began when as many executed as share cores, and when not.

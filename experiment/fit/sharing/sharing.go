@@ -84,6 +84,25 @@ func newTimeline(executions []Execution) *timeline {
 	return t
 }
 
+// Busiest returns how many requests of a log execute at least when those end that are the busiest hundredth.
+func Busiest(log []Execution) int {
+	t := newTimeline(log)
+	n := make([]int, 0, len(log))
+	for i := range log {
+		n = append(n, t.n[t.end[i]])
+	}
+	return busiest(n)
+}
+
+// busiest returns the least of the greatest hundredth of numbers, 0 without any.
+func busiest(n []int) int {
+	if len(n) == 0 {
+		return 0
+	}
+	slices.Sort(n)
+	return n[len(n)-1-len(n)/100]
+}
+
 // Law is the parameters of a capacity.
 type Law struct {
 	Cores      float64 // c, +Inf if there is no bound
