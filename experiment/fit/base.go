@@ -2,6 +2,7 @@ package fit
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/experiment/fit/shape"
+	"apfsim/experiment/fit/sharing"
 	"apfsim/sim/scenario"
 )
 
@@ -19,6 +21,7 @@ type Base struct {
 	Document             *yaml.Node // the mapping of the scenario
 	DurationNs, WarmupNs int64
 	Servers              int
+	Capacity             *sharing.Law // of each server; nil if the scenario does not have it
 	Release              *rules.Rules
 }
 
@@ -62,6 +65,18 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 	if n := shape.NodeField(shape.NodeField(spec, "servers"), "replicas"); n != nil {
 		if err := n.Decode(&b.Servers); err != nil {
 			return nil, fail(n.Line, "spec.servers.replicas", document.Abridge(n.Value)+" is not a whole number")
+		}
+	}
+	if n := shape.NodeField(shape.NodeField(spec, "servers"), "capacity"); n != nil {
+		var c struct{ Cores, Contention, Coherency float64 }
+		if err := n.Decode(&c); err != nil {
+			return nil, fail(n.Line, "spec.servers.capacity", "cores, contention or coherency is not a number")
+		}
+		if c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 {
+			b.Capacity = &sharing.Law{Cores: c.Cores, Contention: c.Contention, Coherency: c.Coherency}
+			if c.Cores == 0 {
+				b.Capacity.Cores = math.Inf(1)
+			}
 		}
 	}
 	b.Release = rules.Latest()

@@ -20,6 +20,7 @@ type Capacity struct {
 	Cores        *float64 `json:"cores"` // null without a bound
 	Contention   float64  `json:"contention"`
 	Coherency    float64  `json:"coherency"`
+	Given        bool     `json:"given"`        // by the scenario whose servers the fitted one has, and not estimated
 	Identifiable bool     `json:"identifiable"` // whether the scenario has this capacity, and its executions are demands
 	Reason       string   `json:"reason"`       // why it has none; "" if it has
 	Most         int      `json:"nMax"`         // executions at a time
@@ -175,6 +176,14 @@ func (f *fitter) estimateCapacity() error {
 	}
 	kinds := kinds{}
 	logs := kinds.of(&f.executed)
+	if law := f.base.Capacity; law != nil {
+		f.executed.servers = nil
+		c.give(sharing.Given(*law, logs...))
+		c.Logs = len(logs)
+		f.share(*law, func(*workload, int64) int64 { return 0 })
+		f.note("%s", c)
+		return nil
+	}
 	f.executed.servers = nil
 	for _, l := range f.options.CapacityFrom {
 		other := &fitter{options: f.options, base: f.base, report: &Report{}}
@@ -198,17 +207,39 @@ func (f *fitter) estimateCapacity() error {
 	c.Logs = len(logs)
 	f.note("%s", c)
 	if e.Identifiable {
-		f.others.observed = shape.NewObservations(1, f.report.DurationNs)
-		law := c.law()
-		f.law, f.delayNs = &law, func(w *workload, tookNs int64) int64 {
+		f.share(c.law(), func(w *workload, tookNs int64) int64 {
 			kind, ok := kinds[w.name]
 			if !ok {
 				return 0
 			}
 			return e.DelayNs(kind, tookNs)
-		}
+		})
 	}
 	return nil
+}
+
+// share makes the second pass collect demands under a law. DelayNs returns how much of an execution is a delay.
+func (f *fitter) share(law sharing.Law, delayNs func(w *workload, tookNs int64) int64) {
+	f.others.observed = shape.NewObservations(1, f.report.DurationNs)
+	f.law, f.delayNs = &law, delayNs
+}
+
+// give takes over a capacity that is not estimated.
+func (c *Capacity) give(e *sharing.Estimate) {
+	c.Given, c.Identifiable, c.Contention, c.Coherency, c.Inflation = true, true, e.Law.Contention, e.Law.Coherency, 1
+	c.Most, c.Executions = e.Most, e.Executions
+	if !math.IsInf(e.Law.Cores, 1) {
+		c.Cores = &e.Law.Cores
+	}
+	c.compare(e)
+}
+
+// compare takes over how demands on the busy server differ from those on the idle one.
+func (c *Capacity) compare(e *sharing.Estimate) {
+	if e.Busier > 0 {
+		busier, idle, busy := shape.Number(e.Busier), shape.Number(e.SpreadIdle), shape.Number(e.SpreadBusy)
+		c.Busier, c.DispersionIdle, c.DispersionBusy = &busier, &idle, &busy
+	}
 }
 
 // set takes over an estimate, with as many digits as it has.
@@ -234,9 +265,7 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
 	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
 	c.Inflation, c.Together = shape.Number(e.Inflation), shape.Number(e.Together)
-	if e.Busier > 0 {
-		c.Busier, c.DispersionIdle, c.DispersionBusy = number(e.Busier), number(e.SpreadIdle), number(e.SpreadBusy)
-	}
+	c.compare(e)
 }
 
 // law returns the capacity as it is in the scenario.
@@ -255,6 +284,13 @@ func (c *Capacity) String() string {
 			executing(c.Most))
 		if c.CoresLow != nil && *c.CoresLow > 1 {
 			text += fmt.Sprintf(". The server has at least %s cores", format.Digits(*c.CoresLow))
+		}
+		return text
+	}
+	if c.Given {
+		text := "capacity: that of the scenario given. The executions of the scenario are those on an idle server"
+		if c.Busier != nil {
+			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.Busier))
 		}
 		return text
 	}
@@ -313,7 +349,7 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 // measured, unless the scenario has a capacity of its own.
 func (f *fitter) setCapacity(spec *yaml.Node) {
 	c := f.report.Capacity
-	if c == nil || c.Busy == 0 {
+	if c == nil || c.Busy == 0 || c.Given {
 		return
 	}
 	servers := shape.NodeField(spec, "servers")

@@ -297,3 +297,32 @@ func TestLoadThatTheLogHasNot(t *testing.T) {
 		}
 	}
 }
+
+// With a capacity that was measured otherwise, a log that does not show it gives the demands, and says whether it agrees: its busy
+// moments do not have greater demands than others.
+func TestGivenCapacity(t *testing.T) {
+	light := strings.Replace(shared, "rate: 20/s", "rate: 12/s", 1)
+	log := recordText(t, onServers(", capacity: {cores: 1.5}", light), 7)
+	demands := func(capacity string) (f *fit.Fitted, lists float64) {
+		f, _ = fitCapacity(t, log, fit.Options{Base: []byte(onServers(", capacity: "+capacity, "")), BaseFile: "base.yaml"})
+		if c := f.Report.Capacity; !c.Given || !c.Identifiable || c.CoresLow != nil || c.Busier == nil || !strings.Contains(string(f.Scenario), "capacity: "+capacity) {
+			t.Fatalf("%+v\n%s", c, f.Scenario)
+		}
+		for _, w := range load(t, string(f.Scenario)).Spec.Workload {
+			if w.Name == "lister-list-configmaps" {
+				return f, w.Execution.MeanNs()
+			}
+		}
+		t.Fatal("no lists")
+		return nil, 0
+	}
+	f, lists := demands("{cores: 1.5}")
+	near(t, "demand of lists", lists, 12e6, 0.05)
+	near(t, "demands of busy moments", *f.Report.Capacity.Busier, 1, 0.05)
+	if f, lists := demands("{cores: 4}"); lists < 13e6 || *f.Report.Capacity.Busier < 1.2 {
+		t.Errorf("with 4 cores, lists take %g ns, and %g times as much in busy moments", lists, *f.Report.Capacity.Busier)
+	}
+	if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: []byte(onServers(", capacity: {cores: many}", "")), BaseFile: "base.yaml"}); err == nil || !strings.Contains(err.Error(), "spec.servers.capacity: cores, contention or coherency is not a number") {
+		t.Errorf("error %v", err)
+	}
+}

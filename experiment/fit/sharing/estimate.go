@@ -74,6 +74,18 @@ func New(logs ...[]Execution) *Estimate {
 	return e
 }
 
+// Given returns what logs say of a law that is known. There are no intervals, and no delays.
+func Given(l Law, logs ...[]Execution) *Estimate {
+	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
+	m := newModel(e.join(logs))
+	e.Busy = m.busy()
+	for _, k := range m.kinds {
+		e.Executions += len(k)
+	}
+	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(l)
+	return e
+}
+
 // fit estimates the law of all executions but those of kinds that it finds to share nothing.
 func (e *Estimate) fit(all []Execution) {
 	for {
