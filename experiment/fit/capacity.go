@@ -171,6 +171,11 @@ func (f *fitter) estimateCapacity() error {
 	}
 	c.Busy, f.executed.average = f.executed.busiest(), f.executed.meanOver(f.report.DurationNs)
 	if why := f.executed.why(f.base.Servers); why != "" {
+		if c.Given = f.base.Capacity != nil; c.Given {
+			c.Reason = why
+			f.note("capacity: that of the scenario given. The executions are those of the log, which may already contain how busy the server was, because %s", why)
+			return nil
+		}
 		unknown(why)
 		return nil
 	}

@@ -70,6 +70,18 @@ func newFitted(c *Capacity) *fitted {
 	return f
 }
 
+// Law returns the capacity; nil if it is not known.
+func (m *Measurement) Law() *sharing.Law {
+	if m.Fitted == nil || !m.Fitted.Identifiable {
+		return nil
+	}
+	l := &sharing.Law{Cores: math.Inf(1), Contention: m.Fitted.Contention, Coherency: m.Fitted.Coherency}
+	if m.Fitted.Cores != nil {
+		l.Cores = *m.Fitted.Cores
+	}
+	return l
+}
+
 // Fit fits the capacity to the curve. The error says that there is nothing to fit to.
 func (m *Measurement) Fit() (err error) {
 	if m.Capacity, err = Fit(m.Curve); err == nil {

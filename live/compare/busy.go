@@ -87,10 +87,19 @@ type BusyLoad struct {
 // BusyFit is what a scenario that is fitted to one of the loads predicts, as the medians of its runs.
 type BusyFit struct {
 	Load        float64       `json:"load"`
+	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
 	Capacity    string        `json:"capacity"`
 	Known       bool          `json:"known"`
 	Failed      string        `json:"failed,omitempty"`
 	Predictions [][]BusyStats `json:"predictions"` // by load
+}
+
+// Name says to what the scenario is fitted.
+func (f *BusyFit) Name() string {
+	if f.Measured {
+		return fmt.Sprintf("%v with the measured capacity", f.Load)
+	}
+	return fmt.Sprint(f.Load)
 }
 
 // BusyRun is one run of a busy case.
@@ -121,7 +130,7 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	r.Fits = nil
 	for i := range fits {
 		f := &fits[i]
-		b := BusyFit{Load: f.Load, Capacity: f.Capacity, Known: f.Known, Failed: f.Failed}
+		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Failed: f.Failed}
 		for k := range f.Predictions {
 			b.Predictions = append(b.Predictions, medians(f.Predictions[k]))
 		}
@@ -189,7 +198,7 @@ func BusyChecks(runs []*BusyRun, fit, load int) (checks []Check) {
 		if !f.Known {
 			continue
 		}
-		name := fmt.Sprintf("run %d, fitted to %v, load %v", i+1, f.Load, r.Loads[load].Load)
+		name := fmt.Sprintf("run %d, fitted to %s, load %v", i+1, f.Name(), r.Loads[load].Load)
 		if f.Failed != "" {
 			checks = append(checks, Check{name, false, f.Failed})
 			continue

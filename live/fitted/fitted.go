@@ -6,13 +6,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"apfsim/experiment"
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
+	"apfsim/experiment/fit/shape"
+	"apfsim/experiment/fit/sharing"
 	"apfsim/experiment/incident"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace/logfile"
@@ -40,8 +45,8 @@ type Result struct {
 const scenarioFile = "fitted.yaml"
 
 // fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
-// folder "fitted" of the run, or to another one.
-func (l *Logs) fit(ctx context.Context, folder string) (*fit.Fitted, string, error) {
+// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, otherwise it is fitted.
+func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -65,15 +70,34 @@ func (l *Logs) fit(ctx context.Context, folder string) (*fit.Fitted, string, err
 	if err != nil {
 		return nil, "", err
 	}
+	if capacity != nil {
+		if text, err = withCapacity(text, capacity); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", base, err)
+		}
+	}
 	file := filepath.Join(out, "trace.jsonl")
 	f, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) },
 		fit.Options{File: file, Name: "fitted", Base: text, BaseFile: base, Dir: out, Capacity: true})
 	return f, filepath.Join(out, scenarioFile), err
 }
 
+// withCapacity returns the text of a scenario with a capacity of its servers.
+func withCapacity(text []byte, law *sharing.Law) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	fields := map[string]any{"contention": law.Contention, "coherency": law.Coherency}
+	if !math.IsInf(law.Cores, 1) {
+		fields["cores"] = law.Cores
+	}
+	shape.SetField(shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers"), "capacity", shape.ValueNode(fields))
+	return yaml.Marshal(&doc)
+}
+
 // Check fits a scenario to the logs, and runs it.
 func Check(ctx context.Context, l Logs) (*Result, error) {
-	f, file, err := l.fit(ctx, "fitted")
+	f, file, err := l.fit(ctx, "fitted", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"apfsim/experiment/fit/sharing"
+	"apfsim/live/outcome"
 )
 
 // logged copies the logs of a real server, of a minute, to a folder.
@@ -46,9 +49,27 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A capacity that was measured is that of the model.
+func TestModelOfMeasuredCapacity(t *testing.T) {
+	m, err := Fit(context.Background(), logged(t), "model", &sharing.Law{Cores: 1.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Known { // the log does not say when requests began to execute
+		t.Errorf("%q; want executions that are not demands", m.Capacity)
+	}
+	sc, err := outcome.Load(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := sc.Spec.Servers.Capacity; c == nil || c.Cores != 1.5 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A model predicts the requests of another load: those with the verb arrive as often as is asked for, and the others as before.
 func TestModel(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model")
+	m, err := Fit(context.Background(), logged(t), "model", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"apfsim/experiment/fit/sharing"
 	"apfsim/internal/atomicfile"
 	"apfsim/live/outcome"
 )
@@ -29,9 +30,10 @@ type Servers struct {
 	Duration                    time.Duration // of the run, so that what waits at the end of the load is answered
 }
 
-// Fit fits a model to logs. The files are written to a folder of theirs.
-func Fit(ctx context.Context, l Logs, folder string) (*Model, error) {
-	f, file, err := l.fit(ctx, folder)
+// Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, that is the one of the model, and
+// otherwise it is fitted.
+func Fit(ctx context.Context, l Logs, folder string, capacity *sharing.Law) (*Model, error) {
+	f, file, err := l.fit(ctx, folder, capacity)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type Busy struct {
 
 // checks returns the comparisons of the scenarios with the loads that are heavier than those they are fitted to.
 func (b *Busy) checks() (all []compare.Check) {
-	for fit := range b.Fitted {
+	for fit := range b.Runs[0].Fits {
 		for load := b.Fitted; load < len(b.Runs[0].Loads); load++ {
 			all = append(all, compare.BusyChecks(b.Runs, fit, load)...)
 		}
@@ -82,7 +82,7 @@ func (b *Busy) rows() (rows []busyRow) {
 				if void > 0 {
 					row.live = strings.TrimSpace(fmt.Sprintf("%s (%d void)", row.live, void))
 				}
-				for fit := range b.Fitted {
+				for fit := range b.Runs[0].Fits {
 					var predicted []float64
 					for _, r := range b.Runs {
 						if f := &r.Fits[fit]; f.Failed == "" {
@@ -167,8 +167,8 @@ func (b *Busy) Document() *report.Document {
 		column("statistic", true, func(r *busyRow) string { return r.statistic }),
 		column("live", false, func(r *busyRow) string { return r.live }),
 	}
-	for fit := range b.Fitted {
-		c := column(fmt.Sprintf("predicted from %v", b.Runs[0].Fits[fit].Load), false, func(r *busyRow) string { return "" })
+	for fit := range b.Runs[0].Fits {
+		c := column("predicted from "+b.Runs[0].Fits[fit].Name(), false, func(r *busyRow) string { return "" })
 		c.Cell = func(r *busyRow) report.Cell {
 			if r.missed[fit] {
 				return report.Cell{Text: r.predicted[fit] + " (outside)", Judgement: judge.Bad}
@@ -186,7 +186,7 @@ func (b *Busy) Document() *report.Document {
 			if f.Failed != "" {
 				text += "; not predicted: " + f.Failed
 			}
-			fits = append(fits, busyFitRow{fmt.Sprint(i + 1), fmt.Sprint(f.Load), text})
+			fits = append(fits, busyFitRow{fmt.Sprint(i + 1), f.Name(), text})
 		}
 	}
 	add(report.Part{Table: tableOf(b.Name+": what the logs say", report.Definition[busyFitRow]{

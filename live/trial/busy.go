@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"apfsim/experiment/fit/sharing"
 	"apfsim/live/apiserver"
 	"apfsim/live/calibrate"
 	"apfsim/live/fitted"
@@ -49,6 +50,7 @@ type BusyLoad struct {
 // BusyFit is a scenario that was fitted to one of the loads, and what it predicts of all.
 type BusyFit struct {
 	Load        float64               // to whose log it is fitted
+	Measured    bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
 	Capacity    string                // what the log says of it
 	Known       bool                  // whether it does
 	Predictions [][][]outcome.Outcome // by load and seed; nil if Failed
@@ -138,18 +140,27 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 	return run, nil
 }
 
-// PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads.
-func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int) (fits []BusyFit, err error) {
+// PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads. One more
+// scenario is fitted to the lightest load with the capacity that closed loops have measured.
+func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int, measured *sharing.Law) (fits []BusyFit, err error) {
 	base, err := outcome.Load(file)
 	if err != nil {
 		return nil, err
 	}
-	for i := range FittedLoads {
+	models := FittedLoads
+	if measured != nil {
+		models++
+	}
+	for k := range models {
+		i, capacity := k, (*sharing.Law)(nil)
+		if k == FittedLoads {
+			i, capacity = 0, measured
+		}
 		logs, err := logsOf(file, dir, began[i], began[i].Add(loadedUntil(base)))
 		if err != nil {
 			return nil, err
 		}
-		f, err := predict(ctx, base, logs, i, seeds)
+		f, err := predict(ctx, base, logs, i, seeds, capacity)
 		if err != nil {
 			return nil, err
 		}
@@ -243,12 +254,16 @@ func (a *admin) load(ctx context.Context, prefix string, plan *outcome.Run, l *B
 }
 
 // predict fits a scenario to the log of one of the loads, and runs it with all of them.
-func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int) (*BusyFit, error) {
-	f, err := fitted.Fit(ctx, *logs, fmt.Sprintf("fitted-%v", Loads[load]))
+func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured *sharing.Law) (*BusyFit, error) {
+	folder := fmt.Sprintf("fitted-%v", Loads[load])
+	if measured != nil {
+		folder += "-measured"
+	}
+	f, err := fitted.Fit(ctx, *logs, folder, measured)
 	if err != nil {
 		return nil, err
 	}
-	result := &BusyFit{Load: Loads[load], Capacity: f.Capacity, Known: f.Known}
+	result := &BusyFit{Load: Loads[load], Measured: measured != nil, Capacity: f.Capacity, Known: f.Known}
 	verb := base.Spec.Workload[0].Requests[0].Request.Verb
 	for _, l := range Loads {
 		var runs [][]outcome.Outcome
