@@ -71,8 +71,8 @@ func TestCapacityOfTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if float64(checked.Within) < 0.75*float64(len(checked.Rows)) {
-		t.Errorf("%d of %d statistics are within their intervals: %+v", checked.Within, len(checked.Rows), checked.Outside())
+	if float64(checked.Within) < 0.75*float64(len(checked.Rows)) || checked.SlowTimes != "" {
+		t.Errorf("%d of %d statistics are within their intervals, slow times %q: %+v", checked.Within, len(checked.Rows), checked.SlowTimes, checked.Outside())
 	}
 	more := strings.Replace(string(f.Scenario), "clients: 4\n", "clients: 6\n", 1)
 	truth, predicted := meanExecution(t, recordText(t, strings.Replace(text, "clients: 4\n", "clients: 6\n", 1), 8)), meanExecution(t, recordText(t, more, 9))
@@ -324,5 +324,18 @@ func TestGivenCapacity(t *testing.T) {
 	}
 	if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: []byte(onServers(", capacity: {cores: many}", "")), BaseFile: "base.yaml"}); err == nil || !strings.Contains(err.Error(), "spec.servers.capacity: cores, contention or coherency is not a number") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A server that was slow for two seconds is told, also if one minute hides them in all percentiles.
+func TestSlowTimes(t *testing.T) {
+	slow := ", capacity: {cores: 8, speed: [{at: 20s, factor: 0.2}, {at: 22s, factor: 1}]}"
+	f, _ := fitCapacity(t, recordText(t, onServers(slow, shared), 7), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	c, err := check.Run(context.Background(), f, load(t, string(f.Scenario)), 9, silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(c.SlowTimes, "the server was slow at times: in the log, the mean latency of the requests of some second was ") {
+		t.Errorf("%q in %+v", c.SlowTimes, c.Rows)
 	}
 }

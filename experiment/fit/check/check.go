@@ -42,6 +42,8 @@ type Check struct {
 	// NotFitted is what the scenario as a whole does not have: fit.Bursts, if the counts of all requests vary otherwise
 	// than recorded though those of the workloads do not, because these send at the same times.
 	NotFitted []string `json:"notFitted"`
+	// SlowTimes says that requests were slow together at times, as they are not in the scenario; "" if they were not.
+	SlowTimes string `json:"slowTimes"`
 	Skipped   string   `json:"skipped"` // why some statistics are not compared; "" if all are
 
 	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
@@ -118,6 +120,10 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	c.WaitErrors, c.WaitMarginNs = errors.distribution(), int64(errors.marginNs)
 	for _, r := range rows {
 		row := r.finish()
+		if c.SlowTimes == "" && row.Group == "all" && row.slow() {
+			c.SlowTimes = fmt.Sprintf("the server was slow at times: in the log, the mean latency of the requests of some %s was %s, and in the runs it is %s to %s. With a greater load the scenario is then too fast",
+				map[string]string{"1s": "second", "10s": "10 s", "60s": "minute"}[strings.TrimPrefix(row.Statistic, slowest)], row.text(&row.Recorded), row.text(row.Low), row.text(row.High))
+		}
 		if row.Within {
 			c.Within++
 		}
@@ -245,7 +251,7 @@ var statistics = func() (all []statistic) {
 		}
 	}
 	for i, ns := range shape.LatencyWindows {
-		all = append(all, statistic{"slowest " + strconv.FormatInt(ns/1e9, 10) + "s", "ns", true, false, func(r requests) (float64, bool) {
+		all = append(all, statistic{slowest + strconv.FormatInt(ns/1e9, 10) + "s", "ns", true, false, func(r requests) (float64, bool) {
 			if r.windows.latencies == nil {
 				return 0, false
 			}
@@ -254,6 +260,17 @@ var statistics = func() (all []statistic) {
 	}
 	return all
 }()
+
+// slowest begins the names of the statistics of the slowest times.
+const slowest = "slowest "
+
+// muchSlower is by how much the slowest time of the log must be beyond those of the runs to be told.
+const muchSlower = 1.25
+
+// slow says whether a row is of a slowest time that the scenario does not have.
+func (r *Row) slow() bool {
+	return strings.HasPrefix(r.Statistic, slowest) && r.High != nil && r.Recorded > muchSlower**r.High
+}
 
 // row is a Row in progress.
 type row struct {

@@ -53,6 +53,9 @@ func (r *Report) Document() *report.Document {
 // parts returns the parts of a document that compare the fitted scenario with what was recorded.
 func (c *Check) parts(workloads []fit.Workload) []report.Part {
 	lines := []string{c.summary() + "."}
+	if c.SlowTimes != "" {
+		lines = append(lines, "Note: "+c.SlowTimes+".")
+	}
 	switch d := c.WaitErrors; {
 	case c.Skipped != "":
 		lines = append(lines, "Note: "+c.Skipped+".")
