@@ -155,7 +155,8 @@ func newConfigSeats() *cobra.Command {
 		Use:   "seats [FILE...]",
 		Short: "Print the limits of the priority levels in seats",
 		Long: `Print for each priority level the nominal concurrency limit, the lower limit after lending, the
-upper limit with borrowing, and the maximum number of seats of one request.`,
+upper limit with borrowing, the maximum number of seats of one request, and the limit that the
+level can reach, as all levels together cannot lend more seats than they have.`,
 		Example: `  apfsim config seats
   apfsim config seats cluster.yaml --max-requests-inflight 800`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -122,6 +122,29 @@ func (c *Controller) lend(nowNs int64) {
 	seats.Adjust(c.rules, division)
 }
 
+// ReachableLimit returns the greatest concurrency limit that adjustments can give one of the levels, in
+// seats: its upper bound, or what the other levels can lend. There is none for an exempt level, whose
+// requests are not limited.
+func (c *Controller) ReachableLimit(of *Level) (limit int, ok bool) {
+	switch {
+	case of.object.Spec.Type == config.TypeExempt:
+		return 0, false
+	case !c.rules.Lending:
+		return of.seats.Nominal, true
+	}
+	var division []*seats.Level
+	at := 0
+	for _, l := range c.levels {
+		if l.hasSeats(c.rules) {
+			if l == of {
+				at = len(division)
+			}
+			division = append(division, &l.seats)
+		}
+	}
+	return seats.Reachable(c.rules, division, at), true
+}
+
 // enforce configures the queues of all levels, with their current limits.
 func (c *Controller) enforce(nowNs int64) {
 	for _, l := range c.levels {

@@ -160,6 +160,21 @@ func Adjust(r *rules.Rules, levels []*Level) {
 	}
 }
 
+// Reachable returns the greatest limit that adjustments can give the level with index of, which is not
+// Exempt. Max can be far above it: where nothing bounds what a level may borrow, that is as many seats as
+// the server has, but all levels together cannot lend as many. Reachable lets the smoothed demand
+// of the level grow without bound while the other levels have no demand. That is the most that the level
+// gets of the others; as much as Nominal it gets with a high demand, too.
+func Reachable(r *rules.Rules, levels []*Level, of int) int {
+	trial := make([]*Level, len(levels))
+	for i, l := range levels {
+		trial[i] = &Level{Limits: l.Limits, Exempt: l.Exempt, Current: l.Nominal}
+	}
+	trial[of].Smoothed = math.MaxInt32
+	Adjust(r, trial)
+	return max(trial[of].Nominal, trial[of].Current)
+}
+
 // demand is the input of divide for one level: the bounds of its part, and its target.
 type demand struct{ low, high, target float64 }
 

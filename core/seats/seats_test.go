@@ -358,3 +358,67 @@ func TestDivideFindsTheProportion(t *testing.T) {
 		}
 	})
 }
+
+// What a level can reach of the suggested levels of 600 seats: its own, and the 25, 25, 24, 49 and 221 that
+// global-default, node-high, system, workload-high and workload-low lend: 344 in all.
+func TestReachable(t *testing.T) {
+	level := func(nominal, lowest, most int) *Level { return &Level{Limits: Limits{nominal, lowest, most}} }
+	exempt := func(nominal int) *Level { return &Level{Exempt: true, Limits: Limits{nominal, nominal, 700}} }
+	suggested := []*Level{level(13, 13, 613), exempt(0), level(49, 24, 649), level(25, 25, 625), level(98, 73, 698), level(74, 50, 674), level(98, 49, 698), level(245, 24, 845)}
+	for _, c := range []struct {
+		story  string
+		levels []*Level
+		of     int
+		want   int
+	}{
+		{"catch-all, which lends nothing: 13 + 344", suggested, 0, 357},
+		{"workload-low, whose own 221 are among the 344: 245 + 344 - 221", suggested, 7, 368},
+		{"a limit on borrowing below what the others lend", []*Level{level(100, 10, 150), level(100, 10, 700)}, 0, 150},
+		{"a limit on borrowing above it has no effect", []*Level{level(100, 10, 195), level(100, 10, 700)}, 0, 190},
+		{"nobody lends", []*Level{level(100, 100, 700), level(100, 100, 700)}, 0, 100},
+		{"a level that lends all its seats gets them back", []*Level{level(100, 0, 100), level(100, 10, 700)}, 0, 100},
+		{"the seats of the exempt level are divided among the others too", []*Level{exempt(50), level(100, 10, 700), level(100, 10, 700)}, 1, 240},
+		{"nobody may borrow, so that limits cannot add up to all seats: the nominal limit is reached when exempt takes the rest",
+			[]*Level{exempt(50), level(100, 10, 100), level(100, 10, 100)}, 1, 100},
+	} {
+		if got := Reachable(rules.Latest(), c.levels, c.of); got != c.want {
+			t.Errorf("%s: got %d, want %d", c.story, got, c.want)
+		}
+	}
+}
+
+// No adjustment gives a level more than it can reach, whatever the demands, and some demand reaches it.
+func TestReachableIsTheMost(t *testing.T) {
+	var all []*rules.Rules
+	for _, release := range []string{"1.26", "1.28", "1.37"} {
+		r, err := rules.For(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.SampledFrom(all).Draw(t, "rules")
+		var levels []*Level
+		for i := range rapid.IntRange(2, 5).Draw(t, "levels") {
+			nominal := rapid.IntRange(0, 60).Draw(t, "nominal")
+			l := &Level{
+				Limits: Limits{Nominal: nominal, Min: nominal - rapid.IntRange(0, nominal).Draw(t, "lends"), Max: nominal + rapid.IntRange(0, 200).Draw(t, "borrows")},
+				Exempt: i == 0 && r.Exempt == rules.ExemptFirst, High: rapid.IntRange(0, 300).Draw(t, "high"),
+				Smoothed: rapid.Float64Range(0, 1000).Draw(t, "smoothed"),
+			}
+			l.Current = l.Nominal - (l.Nominal-l.Min)/2
+			levels = append(levels, l)
+		}
+		Adjust(r, levels)
+		for i, l := range levels {
+			if l.Exempt {
+				continue
+			}
+			most := Reachable(r, levels, i)
+			if l.Current > most || most > l.Max {
+				t.Fatalf("%s: level %d has %d seats and can reach %d, with the upper limit %d: %+v", r.Version, i, l.Current, most, l.Max, l)
+			}
+		}
+	})
+}

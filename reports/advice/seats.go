@@ -19,6 +19,9 @@ type LevelSeats struct {
 	Queues           int32  `json:"queues"`
 	HandSize         int32  `json:"handSize"`
 	QueueLengthLimit int32  `json:"queueLengthLimit"`
+	// Reachable is the greatest limit that the level can get: Upper, or less if the others cannot lend so many
+	// seats. It is nil for an exempt level, whose requests are not limited.
+	Reachable *int `json:"reachableLimit,omitempty"`
 }
 
 // SeatDivision is how a server's seats are divided among its priority levels.
@@ -32,7 +35,8 @@ type SeatDivision struct {
 // configuration.
 func DivideSeats(r *rules.Rules, objects config.Objects, serverLimit int) *SeatDivision {
 	seats := &SeatDivision{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.Version}
-	for _, l := range flowcontrol.New(0, r, serverLimit, objects, nil, nil).Levels() {
+	control := flowcontrol.New(0, r, serverLimit, objects, nil, nil)
+	for _, l := range control.Levels() {
 		spec, limits := l.Spec(), l.Limits()
 		s := LevelSeats{
 			Name: l.Name(), Response: config.TypeExempt, Shares: spec.Shares(),
@@ -43,6 +47,9 @@ func DivideSeats(r *rules.Rules, objects config.Objects, serverLimit int) *SeatD
 		}
 		if q := spec.Queuing(); q != nil {
 			s.Queues, s.HandSize, s.QueueLengthLimit = q.Queues, q.HandSize, q.QueueLengthLimit
+		}
+		if reachable, ok := control.ReachableLimit(l); ok {
+			s.Reachable = &reachable
 		}
 		seats.Levels = append(seats.Levels, s)
 	}

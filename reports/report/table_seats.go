@@ -19,6 +19,12 @@ var seatColumns = Definition[advice.LevelSeats]{
 	optionalSeatColumn("queues", func(l *advice.LevelSeats) int { return int(l.Queues) }),
 	optionalSeatColumn("hand size", func(l *advice.LevelSeats) int { return int(l.HandSize) }),
 	optionalSeatColumn("queue length limit", func(l *advice.LevelSeats) int { return int(l.QueueLengthLimit) }),
+	{Column: Column{Short: "reachable"}, Cell: func(l *advice.LevelSeats) Cell {
+		if l.Reachable == nil {
+			return noValue
+		}
+		return figure(float64(*l.Reachable), strconv.Itoa(*l.Reachable))
+	}},
 }
 
 func seatColumn(head string, get func(*advice.LevelSeats) int) ColumnOf[advice.LevelSeats] {
