@@ -310,7 +310,7 @@ func TestPointsOfALaterLevel(t *testing.T) {
 	}
 }
 
-// The warnings are about workloads without requests, those of which more than a twentieth has not ended, and requests that
+// The warnings are about workloads without requests unless they have no clients, those of which more than a twentieth has not ended, and requests that
 // match the FlowSchema catch-all only.
 func TestWarnings(t *testing.T) {
 	group := func(name string, arrived, waiting, executing int64) result.Group {
@@ -319,7 +319,7 @@ func TestWarnings(t *testing.T) {
 		return g
 	}
 	s := &result.Summary{
-		Workloads:   []result.Group{group("none", 0, 0, 0), group("ended", 100, 3, 2), group("open", 100, 4, 2)},
+		Workloads:   []result.Group{group("none", 0, 0, 0), group("ended", 100, 3, 2), group("open", 100, 4, 2), group("off", 0, 0, 0)},
 		FlowSchemas: []result.Group{group(config.CatchAll, 30, 0, 0), group("mine", 70, 0, 0)},
 		CatchAll:    []result.CaughtAll{{Workload: "open", Requests: 30, Arrived: 100}},
 	}
@@ -328,7 +328,8 @@ func TestWarnings(t *testing.T) {
 		"workload open: 6 % of its requests had not finished when the run ended; their latency is not in the statistics",
 		"30 requests matched no FlowSchema other than catch-all: open (30 %)",
 	}
-	c := &Collector{}
+	c := &Collector{scenario: &scenario.Scenario{}}
+	c.scenario.Spec.Workload = []workload.Workload{{Clients: 1}, {Clients: 1}, {Clients: 1}, {Name: "off", Clients: 0}}
 	if c.addWarnings(s); !slices.Equal(s.Warnings, want) {
 		t.Errorf("got %q, want %q", s.Warnings, want)
 	}

@@ -19,7 +19,7 @@ type BurstArrivals struct {
 // InOne returns how many requests so many clients send together in one burst.
 func (b *BurstArrivals) InOne(clients int) float64 {
 	n := float64(b.Requests) * float64(clients)
-	if b.load > 0 {
+	if b.load > 0 && n > 0 {
 		return max(1, math.Round(b.load*n))
 	}
 	return n

@@ -134,7 +134,7 @@ func (c *Clients) Warnings() (all document.Errors) {
 func (c *Clients) replays() iter.Seq[*replay] {
 	return func(yield func(*replay) bool) {
 		for _, w := range c.workloads {
-			if w.Arrivals.Trace != nil && !yield(w.clients.at(0).(*replay)) { // it has one client
+			if w.Arrivals.Trace != nil && w.Clients > 0 && !yield(w.clients.at(0).(*replay)) { // it has one client at most
 				return
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // applyLoad makes everything of the workload arrive Load times as often: the rates of open loops and the requests of
 // bursts are multiplied, and the clients of closed loops and of those that behave, rounded to the nearest and at least
-// one. What a client is, its rate limit and how it retries stay. A trace has the times of its requests, so that nothing
+// one, unless there are none. What a client is, its rate limit and how it retries stay. A trace has the times of its requests, so that nothing
 // of it is multiplied; Check refuses that.
 func (w *Workload) applyLoad() {
 	if !(w.Load > 0) || w.Load == 1 {
@@ -17,7 +17,9 @@ func (w *Workload) applyLoad() {
 	}
 	if w.loadsClients() {
 		w.givenClients = w.Clients
-		w.Clients = int(max(1, math.Round(w.Load*float64(w.Clients))))
+		if w.Clients > 0 {
+			w.Clients = int(max(1, math.Round(w.Load*float64(w.Clients))))
+		}
 		return
 	}
 	for _, rate := range w.Arrivals.rates() {

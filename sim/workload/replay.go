@@ -59,7 +59,7 @@ func (c *checker) replay(path string, w *Workload) {
 		}
 	}
 	if w.Clients > 1 {
-		c.Fail(path+".clients", "%d: a trace is sent once; want 1", w.Clients)
+		c.Fail(path+".clients", "%d: a trace is sent once; want 1, or 0 to leave it out", w.Clients)
 	}
 	if w.Arrivals.Trace.File == "" {
 		c.Fail(path+".arrivals.trace.file", "is missing")

@@ -26,7 +26,7 @@ import (
 // Workload is a number of clients that are all the same.
 type Workload struct {
 	Name      string                `json:"name" document:"required" jsonschema:"minLength=1"`
-	Clients   int                   `json:"clients,omitempty" also:"count,replicas,users,vus" jsonschema:"default=1,minimum=1,maximum=10000000" jsonschema_description:"Number of clients; each has its own identity, random streams and arrivals."`
+	Clients   int                   `json:"clients,omitempty" also:"count,replicas,users,vus" jsonschema:"default=1,minimum=0,maximum=10000000" jsonschema_description:"Number of clients; each has its own identity, random streams and arrivals. 0 switches the workload off."`
 	As        Identity              `json:"as,omitempty" also:"identity,user,sender" jsonschema_description:"Who sends the requests; {i} is replaced by the client's index, from 0."`
 	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
 	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`

@@ -42,7 +42,7 @@ func TestMistakesInAssignmentsNameThem(t *testing.T) {
 		"--set spec.workload[0].as.user={a: 1}: spec.workload[0].as.user: is an object; want a string",
 		"--set spec.workload[1].clients=3: spec.workload has no item [1]; its length is 1",
 		`--set spec.workload[mcie].clients=2: spec.workload has no item named "mcie" (did you mean "mice"?)`,
-		"--set spec.workload[mice].clients=-2: spec.workload[0].clients: -2: want 1 to 10000000",
+		"--set spec.workload[mice].clients=-2: spec.workload[0].clients: -2: want 0 to 10000000",
 		`s.yaml:6:3: spec.sede: unknown field (did you mean "seed"?)`)
 }
 

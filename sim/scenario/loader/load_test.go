@@ -280,7 +280,7 @@ arrivals: {trace: {file: ""}}`)), "s.yaml", Options{})
 		"s.yaml:9:9: spec.workload[0].as: cannot be set with a trace, which contains it",
 		"s.yaml:10:14: spec.workload[0].request: cannot be set with a trace, which contains it",
 		"s.yaml:11:16: spec.workload[0].execution: cannot be set with a trace, which contains it",
-		"s.yaml:12:14: spec.workload[0].clients: 2: a trace is sent once; want 1",
+		"s.yaml:12:14: spec.workload[0].clients: 2: a trace is sent once; want 1, or 0 to leave it out",
 		"s.yaml:13:30: spec.workload[0].arrivals.trace.file: is missing")
 }
 

@@ -111,7 +111,7 @@ dir/broken.yaml:8:3: spec.sed: unknown field (did you mean "seed"?)
 dir/broken.yaml:10:15: spec.servers.replicas: 300: want 1 to 100
 dir/broken.yaml:11:24: spec.servers.kubernetesVersion: "1.26.80" is not a supported version of Kubernetes; the nearest one is "1.26.15"
 dir/broken.yaml:12:18: spec.servers.flowControl: "PriorityAndFairnes": want PriorityAndFairness, MaxInFlight, None (did you mean "PriorityAndFairness"?)
-dir/broken.yaml:15:14: spec.workload[0].clients: 20000000: want 1 to 10000000
+dir/broken.yaml:15:14: spec.workload[0].clients: 20000000: want 0 to 10000000
 dir/broken.yaml:16:26: spec.workload[0].as.serviceAccount: "default": want namespace/name
 dir/broken.yaml:17:21: spec.workload[0].request.verb: "gett": want get, list, watch, create, update, patch, delete, deletecollection (did you mean "get"?)
 dir/broken.yaml:18:28: spec.workload[0].execution.lognormal: mean 10ms, p99 5ms: p99 is 0.5 times the mean; want more than 1 and at most 14.97 times

@@ -41,7 +41,7 @@ func TestOneMistakeEach(t *testing.T) {
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
 		{asks + "execution: 1ns\narrivals: {closed: {concurrency: 1000}}",
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
-		{"clients: 0\n" + asks + takes + arrives, "clients: 0: want 1 to 10000000"},
+		{"clients: -1\n" + asks + takes + arrives, "clients: -1: want 0 to 10000000"},
 		{"as: {user: u}\nrequest: {verb: create, resource: pods, name: x}\n" + takes + arrives,
 			`request.name: "x": a create is sent to the collection, with no name in its URL; leave it out`},
 		{asks + arrives, "execution: is missing; want how long the server takes to handle a request"},
