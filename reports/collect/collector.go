@@ -44,6 +44,7 @@ type Collector struct {
 	kinds          *kinds   // of requests; nil where the demand is not measured
 	crowd          *crowd   // nil if the scenario does not say up to what executions were measured
 	ended          bool
+	seats          seatUse          // at all servers
 	lastly         []*server.Server // those of the run, at its end
 	everyFlow      bool             // the summary lists every flow
 
@@ -193,6 +194,7 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	}
 	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
+	c.sit(nowNs, f.level, r.Server, r.SeatsHeld())
 	f.level.held.end(nowNs)
 	if c.servers != nil {
 		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
@@ -256,6 +258,7 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	c.leave(nowNs, r, f)
 	f.level.leave(nowNs, r.SeatsHeld())
+	c.sit(nowNs, f.level, r.Server, -r.SeatsHeld())
 	if c.servers != nil {
 		c.atServer(r, f).leave(nowNs, r.SeatsHeld())
 	}

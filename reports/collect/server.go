@@ -28,6 +28,7 @@ type serverState struct {
 	now    result.ServerPoint  // of the current interval, as far as it is known
 	points []result.ServerPoint
 
+	seats    seatUse
 	crashes  int64 // within the window
 	lost     int64 // requests that were lost at lostAtNs
 	lostAtNs int64
@@ -155,6 +156,7 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 		}
 		c.leave(nowNs, r, f)
 		f.level.leave(nowNs, r.SeatsHeld())
+		c.sit(nowNs, f.level, r.Server, -r.SeatsHeld())
 		own.leave(nowNs, r.SeatsHeld())
 	}
 	if r.Lost {

@@ -64,6 +64,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	if c.servers != nil {
 		c.addServers(out)
 	}
+	c.addSeats(s)
 	if c.handlers != nil {
 		c.addStored(s, c.handlers)
 	}

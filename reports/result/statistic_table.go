@@ -117,7 +117,10 @@ var alwaysReady = Server{ReadyShare: 1}
 
 // computed are the fields that no summary has, by their names.
 var computed = map[string]func(*subject) (float64, bool){
-	"notServed": func(s *subject) (float64, bool) { return float64(s.requests.NotServedTotal()), true },
+	"notServed":   func(s *subject) (float64, bool) { return float64(s.requests.NotServedTotal()), true },
+	"seats.mean":  ofSeats(func(u *SeatUse) float64 { return u.Mean }),
+	"seats.peak":  ofSeats(func(u *SeatUse) float64 { return float64(u.Peak) }),
+	"seats.share": ofSeats(func(u *SeatUse) float64 { return u.Share }),
 	"responses": func(s *subject) (n float64, ok bool) {
 		for _, r := range s.requests.Responses {
 			if s.status == "" || s.status == statusText(r.Status) {
@@ -126,6 +129,16 @@ var computed = map[string]func(*subject) (float64, bool){
 		}
 		return n, len(s.requests.Responses) > 0
 	},
+}
+
+// ofSeats reads a number of the use of all seats.
+func ofSeats(of func(*SeatUse) float64) func(*subject) (float64, bool) {
+	return func(s *subject) (float64, bool) {
+		if s.requests.Seats == nil {
+			return 0, false
+		}
+		return of(s.requests.Seats), true
+	}
 }
 
 // table has the statistics of a summary in the order in which lists have them: by section, and then in the order of the

@@ -105,6 +105,17 @@ type Group struct {
 
 	Clients *Clients `json:"clients,omitempty"` // of a workload whose clients behave, and of all
 	Stored  *Stored  `json:"stored,omitempty"`  // of a server with a store, and of all
+
+	// Seats is of all requests, and of those of a server; nil without PriorityAndFairness. Only thresholds and published
+	// figures name it, so that the file lacks it.
+	Seats *SeatUse `json:"-"`
+}
+
+// SeatUse describes the use of the seats at all priority levels together, the exempt one included.
+type SeatUse struct {
+	Mean  float64 // seats in use, time-weighted
+	Peak  int     // in use at once
+	Share float64 // Mean as a share of the seats of the servers, which their limits of requests in flight give them
 }
 
 // NotServed counts the requests that were not served, each in the first of the fields that applies.

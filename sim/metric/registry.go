@@ -178,6 +178,16 @@ var requestMetrics = []Metric{
 		},
 		Source: FromLevel, Section: SectionLevels, Absent: NoLimit, Tags: useTags, Required: TagPriorityLevel, Example: "mean < 0.9", FlowControl: true, WholeRun: true,
 	}, {
+		Name: "seats", Help: "Seats in use at all priority levels together, the exempt one included.",
+		Statistics: []Statistic{
+			{Name: "mean", Help: "Number of seats in use at all levels, averaged over time.", Unit: Seats, Field: "seats.mean"},
+			{Name: "peak", Help: "Largest number of seats in use at one time at all levels.", Unit: Seats, Field: "seats.peak"},
+			{Name: "share", Help: "Mean as a share of the seats of the server, or of all servers: maxRequestsInflight and maxMutatingRequestsInflight of each.",
+				Details: "Requests of the exempt level take seats that are not limited, and the limits of levels are rounded up, so that it may exceed 100 %.",
+				Percent: true, PrintPercent: true, Field: "seats.share"},
+		},
+		Source: FromGroup, ByName: true, Tags: []string{TagServer}, Example: "share < 0.9", FlowControl: true, WholeRun: true,
+	}, {
 		Name: "starvation", Help: "Times during which a flow had requests queued and none was dispatched.",
 		Statistics: []Statistic{{Name: "max", Help: "Longest time during which a flow had requests queued and none was dispatched.", Unit: Nanoseconds, Better: Lower, Field: "starvationNs"}},
 		Source:     FromFlows, Section: SectionFlows, Tags: flowTags, Example: "max < 1s", FlowControl: true, WholeRun: true,

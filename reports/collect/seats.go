@@ -1,0 +1,56 @@
+package collect
+
+import (
+	"apfsim/reports/result"
+	"apfsim/sim/server"
+)
+
+// seatUse is how many seats are in use, at all priority levels together.
+type seatUse struct {
+	inUse   int
+	sinceNs int64 // up to when peak and seatNs are complete
+	peak    int   // within the window
+	seatNs  float64
+}
+
+// add changes the number of seats in use. The window begins at fromNs.
+func (u *seatUse) add(nowNs, fromNs int64, seats int) {
+	if d := nowNs - max(u.sinceNs, fromNs); d > 0 {
+		u.peak = max(u.peak, u.inUse)
+		u.seatNs += float64(u.inUse) * float64(d)
+	}
+	u.sinceNs = nowNs
+	u.inUse += seats
+}
+
+// use returns the use of limit seats within the window, which ends now.
+func (u *seatUse) use(nowNs, fromNs int64, limit int) *result.SeatUse {
+	u.add(nowNs, fromNs, 0)
+	mean := u.seatNs / float64(nowNs-fromNs)
+	return &result.SeatUse{Mean: mean, Peak: u.peak, Share: mean / float64(limit)}
+}
+
+// sit notes that a request has taken so many seats or, if they are negative, has given them back. Those that
+// flow control does not handle take none.
+func (c *Collector) sit(nowNs int64, l *level, at int16, seats int) {
+	if l.name == "" {
+		return
+	}
+	c.seats.add(nowNs, c.fromNs, seats)
+	if c.servers != nil {
+		c.servers[at].seats.add(nowNs, c.fromNs, seats)
+	}
+}
+
+// addSeats adds the use of all seats to the summary of all requests and of those of each server.
+func (c *Collector) addSeats(s *result.Summary) {
+	servers := &c.scenario.Spec.Servers
+	limit := servers.MaxRequestsInflight + servers.MaxMutatingRequestsInflight
+	if s.FlowControl != server.PriorityAndFairness || limit == 0 {
+		return
+	}
+	s.Total.Seats = c.seats.use(c.toNs, c.fromNs, limit*max(1, len(c.servers)))
+	for i := range s.Servers {
+		s.Servers[i].Seats = c.servers[i].seats.use(c.toNs, c.fromNs, limit)
+	}
+}
