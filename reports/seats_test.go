@@ -126,6 +126,14 @@ spec:
 	if _, err := result.FindStatistic(result.Statistics(neither), "cpu{server:0}.seconds"); !errors.Is(err, result.ErrNoSamples) {
 		t.Errorf("the processor time of a server without a capacity is %v, want %v", err, result.ErrNoSamples)
 	}
+	// A capacity without a bound measures, and executions take as long as without it.
+	unbounded := run("capacity: {}")
+	if sum := *unbounded.Servers[0].ProcessorSeconds + *unbounded.Servers[1].ProcessorSeconds; sum < 39.99 || sum > 40.01 {
+		t.Errorf("with a capacity that bounds nothing, the servers worked %v s, want 4 requests for 10 s", sum)
+	}
+	if got, want := unbounded.Total.Latency, neither.Total.Latency; *got != *want {
+		t.Errorf("with a capacity that bounds nothing, latencies are %+v, want %+v", got, want)
+	}
 	one := load(t, strings.Replace(strings.Replace(scenario, "%s", "capacity: {cores: 8}, memory: {}", 1), "replicas: 2", "replicas: 1", 1))
 	for _, name := range []string{"memory{server:0}.max", "cpu{server:0}.cores", "ready{server:0}.share"} {
 		if err := result.CheckName(name, one); err != nil {

@@ -27,7 +27,7 @@ var machineMetrics = []Metric{
 			{Name: "seconds", Help: "Processor time within the window, in seconds.", Unit: CoreSeconds, Field: "processorSeconds"},
 			{Name: "cores", Help: "Processor time divided by the length of the window: the number of cores that work on average.", Unit: Cores, Field: "processorSeconds", Per: PerSecond},
 		},
-		Source: FromServer, Absent: "the server has neither a capacity nor a store", Section: SectionMachines, ByServer: true, Tags: []string{TagServer}, Required: TagServer, Example: "cores < 12", WholeRun: true,
+		Source: FromServer, Absent: "the server has neither a capacity nor a store; with servers.capacity: {} executions are its processor time", Section: SectionMachines, ByServer: true, Tags: []string{TagServer}, Required: TagServer, Example: "cores < 12", WholeRun: true,
 	}, {
 		Name: "memory", Help: "The memory that a server takes for itself, for lists that it executes and for open watches.",
 		Statistics: []Statistic{{Name: "max", Help: "Most memory that the server takes at one time within the window.", Unit: Bytes, Better: Lower, Field: "mostMemoryBytes"}},
