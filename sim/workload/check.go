@@ -36,6 +36,7 @@ func Check(to *document.Checker, path string, all []Workload, duration quantity.
 	}
 	seen := map[string]int{}
 	c.callbacks(path, all)
+	c.sharedBuckets(path, all)
 	if len(all) > mostWorkloads {
 		c.Fail(path, "%d workloads: want at most %d; clients that are alike can be one workload", len(all), mostWorkloads)
 		return

@@ -26,6 +26,7 @@ type Clients struct {
 	cut       error           // why not all clients have started: the context is cancelled
 	exchanges exchanges
 	queries   queries
+	buckets   map[sharedBucket]*bucket
 
 	noted []func(nowNs int64, workload, client int, n Note) // in the order in which they listen
 }
@@ -41,7 +42,7 @@ type Settings struct {
 
 // NewClients returns the clients of a run. Close must be called after Begin.
 func NewClients(s Settings, shared *server.Shared) *Clients {
-	c := &Clients{Settings: s, shared: shared}
+	c := &Clients{Settings: s, shared: shared, buckets: map[sharedBucket]*bucket{}}
 	for i := range s.Workloads {
 		w := newGroup(i, c)
 		c.workloads = append(c.workloads, w)

@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"strings"
+
+	"apfsim/document"
 	"apfsim/sim/random"
 )
 
@@ -9,6 +12,10 @@ import (
 type RateLimit struct {
 	QPS   float64 `json:"qps" document:"required,maximum=1e9" jsonschema_description:"Tokens that arrive per second; a negative number means no limit."`
 	Burst int     `json:"burst,omitempty" document:"maximum=2147483647" jsonschema:"minimum=0" jsonschema_description:"Tokens that the bucket holds; at least 1, unless qps is negative."`
+
+	// Shared is the name of a bucket that clients of several workloads pass together, as the controllers of a process do that
+	// have one client of client-go. With {i}, clients of the same index share it, otherwise all.
+	Shared string `json:"shared,omitempty" also:"sharedWith,bucket" jsonschema_description:"Name of one bucket for all clients of all workloads that name it; with {i}, one for those of the same index."`
 }
 
 // limits returns whether there is a bucket.
@@ -25,6 +32,57 @@ func (c *checker) rateLimit(path string, l *RateLimit) {
 	if l.QPS > 0 && l.Burst < 1 {
 		c.Fail(path+".burst", "%d: want at least 1 with a limit", l.Burst)
 	}
+	c.template(path+".shared", l.Shared)
+	if l.Shared != "" && l.QPS < 0 {
+		c.Fail(path+".shared", "%q: there is no bucket to share without a limit; want a qps of more than 0", document.Abridge(l.Shared))
+	}
+}
+
+// sharedBuckets checks that workloads that share a bucket agree on it.
+func (c *checker) sharedBuckets(path string, all []Workload) {
+	first := map[string]int{}
+	for i := range all {
+		l := all[i].RateLimit
+		if l == nil || l.Shared == "" {
+			continue
+		}
+		k, known := first[l.Shared]
+		if !known {
+			first[l.Shared] = i
+			continue
+		}
+		at, other := document.Index(path, i)+".rateLimit", all[k].RateLimit
+		if l.QPS != other.QPS {
+			c.Fail(at+".qps", "%v: workload %q shares the bucket %q and has %v; want the same", l.QPS, document.Abridge(all[k].Name), document.Abridge(l.Shared), other.QPS)
+		}
+		if l.Burst != other.Burst {
+			c.Fail(at+".burst", "%d: workload %q shares the bucket %q and has %d; want the same", l.Burst, document.Abridge(all[k].Name), document.Abridge(l.Shared), other.Burst)
+		}
+	}
+}
+
+// sharedBucket identifies a bucket that several clients pass: the name in the scenario and, if it has {i}, their index.
+type sharedBucket struct {
+	name  string
+	index int32
+}
+
+// newLimiter returns the rate limiter of the client: its own, or the one that it shares.
+func (cl *sender) newLimiter() *bucket {
+	l := cl.RateLimit
+	if l.Shared == "" {
+		return newBucket(l.QPS, l.Burst)
+	}
+	key := sharedBucket{name: l.Shared}
+	if strings.Contains(l.Shared, "{i}") {
+		key.index = cl.index
+	}
+	b := cl.all.buckets[key]
+	if b == nil {
+		b = newBucket(l.QPS, l.Burst)
+		cl.all.buckets[key] = b
+	}
+	return b
 }
 
 // bucket is a token bucket: it holds up to burst tokens, gains qps a second, and everything that it limits takes

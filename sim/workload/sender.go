@@ -52,7 +52,7 @@ func (cl *sender) open() {
 		}
 	}
 	if cl.RateLimit.limits() {
-		cl.limiter = newBucket(cl.RateLimit.QPS, cl.RateLimit.Burst)
+		cl.limiter = cl.newLimiter()
 	}
 }
 
