@@ -78,11 +78,19 @@ func (w *Workload) ExpectedArrivals(duration quantity.Duration) float64 {
 		if a.Burst.Every > 0 {
 			bursts = math.Ceil((seconds*1e9 - float64(a.Burst.At)) / float64(a.Burst.Every))
 		}
-		return a.Burst.InOne(w.Clients) * bursts
+		return w.bounded(a.Burst.InOne(w.Clients) * bursts)
 	case a.Closed != nil:
 		n = float64(a.Closed.Concurrency) * (1 + seconds*1e9/max(a.Closed.Think.MeanNs()+w.meanExecutionNs(), leastCycleNs(w)))
 	}
-	return n * float64(w.Clients)
+	return w.bounded(n * float64(w.Clients))
+}
+
+// bounded returns how many of n requests all clients send, if each sends its list only once.
+func (w *Workload) bounded(n float64) float64 {
+	if w.Order == Once {
+		return min(n, float64(len(w.Requests))*float64(w.Clients))
+	}
+	return n
 }
 
 // Process yields the times at which one client sends a request by itself, in

@@ -71,6 +71,7 @@ func (b *Behaviour) check(c *checker, path string) {
 // behaviour checks a workload whose clients behave.
 func (c *checker) behaviour(path string, w *Workload) {
 	c.senders(path, w)
+	c.order(path, w)
 	if !c.stored {
 		c.Fail(path+".behaviour", "needs spec.store, which has the objects that the clients read and write")
 	}

@@ -96,6 +96,7 @@ func (c *checker) workload(path string, w *Workload) {
 	}
 	switch {
 	case w.Arrivals.Trace != nil:
+		c.order(path, w)
 		c.replay(path, w)
 	case w.Behaviour == nil && w.Requests == nil && w.Arrivals == Arrivals{}:
 		c.senders(path, w)

@@ -198,6 +198,8 @@ type group struct {
 
 	awaitsResponses bool       // the clients do something upon success
 	timed           bool       // it is noted how long their requests take, with the rate limiter and all attempts
+	inOrder         bool       // the requests are sent in the order of the list
+	once            bool       // and each only once
 	watches         bool       // some of the requests are watches
 	needsOptional   bool       // the clients have something in optional
 	templates       []template // by client and request, each made when first sent
@@ -218,7 +220,8 @@ func newGroup(index int, all *Clients) *group {
 	w.watches = slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Watch != nil })
 	w.timed = w.RateLimit != nil && !w.Added && w.Workload.Behaviour == nil
 	w.awaitsResponses = w.timed || w.Arrivals.Closed != nil || w.Added || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
-	w.needsOptional = w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
+	w.inOrder, w.once = w.Workload.inOrder(), w.Order == Once
+	w.needsOptional = w.inOrder || w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs = int64(w.Start), w.EndNs(all.Duration)

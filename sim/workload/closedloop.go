@@ -20,7 +20,7 @@ func (c *checker) closed(path string, a *ClosedArrivals, w *Workload) {
 		c.Fail(path+".concurrency", "%d times %d clients: want at most %d requests at once",
 			a.Concurrency, w.Clients, mostAtOnce)
 	}
-	if a.Think.MeanNs() == 0 && len(w.Requests) > 0 && w.meanExecutionNs() == 0 && leastCycleNs(w) == 0 {
+	if w.Order != Once && a.Think.MeanNs() == 0 && len(w.Requests) > 0 && w.meanExecutionNs() == 0 && leastCycleNs(w) == 0 {
 		c.Fail(path, "execution and think both take 0s, so that a client would send without end at one time; want more than 0s for one of them")
 	}
 }
@@ -69,7 +69,11 @@ func (c *closedLoop) thinkFrom(nowNs, leastNs int64) {
 }
 
 // Wake implements source.
-func (c *closedLoop) Wake(nowNs int64) { c.send(nowNs, c.request()) }
+func (c *closedLoop) Wake(nowNs int64) {
+	if !c.finished() {
+		c.send(nowNs, c.request())
+	}
+}
 
 // Responded implements source.
 func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.Response) {

@@ -30,6 +30,9 @@ func (o *openLoop) next() {
 
 // Wake implements source.
 func (o *openLoop) Wake(nowNs int64) {
+	if o.finished() {
+		return
+	}
 	sends := !o.searches
 	o.next()
 	if sends {

@@ -100,6 +100,7 @@ func (c *checker) requests(path string, w *Workload) {
 	case w.Requests == nil:
 		c.Fail(path+".request", "is missing; want a request, requests with weights, or a behaviour")
 	}
+	c.order(path, w)
 	for i := range w.Requests {
 		r, at := &w.Requests[i], path+".request"
 		if several {
@@ -108,6 +109,22 @@ func (c *checker) requests(path string, w *Workload) {
 		c.request(at, &r.Request)
 		if !r.Execution.Given() && !(c.stored && r.isStored()) {
 			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
+		}
+	}
+}
+
+// order checks in which order the requests of a list are sent.
+func (c *checker) order(path string, w *Workload) {
+	if !w.inOrder() {
+		return
+	}
+	if w.single || w.Requests == nil {
+		c.Fail(path+".order", "%s: is the order of a list; want requests", w.Order)
+		return
+	}
+	for i := range w.Requests {
+		if weight := w.Requests[i].Weight; weight != evenWeight {
+			c.Fail(document.Index(path+".requests", i)+".weight", "%v: has no meaning with order: %s, which sends each in its turn", weight, w.Order)
 		}
 	}
 }

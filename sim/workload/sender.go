@@ -19,6 +19,7 @@ type sender struct {
 type optional struct {
 	choice                                random.Stream // of one of several kinds of requests; here, because most that have something optional need it
 	limiter                               *bucket
+	sentInOrder                           int // how many requests the client has sent of a list that it sends in order
 	watch, think, backoff, delay, timeout *random.Stream
 	reflector                             *reflector // nil before a watch has failed
 }
@@ -69,7 +70,10 @@ func (cl *sender) wakeAt(atNs int64) {
 // request draws the client's next request.
 func (cl *sender) request() *server.Request {
 	kind := 0
-	if len(cl.Requests) > 1 {
+	if cl.inOrder {
+		kind = cl.sentInOrder % len(cl.Requests)
+		cl.sentInOrder++
+	} else if len(cl.Requests) > 1 {
 		x := cl.choice.Float64() * cl.weights[len(cl.weights)-1]
 		for kind < len(cl.weights)-1 && x >= cl.weights[kind] {
 			kind++
@@ -77,6 +81,9 @@ func (cl *sender) request() *server.Request {
 	}
 	return cl.requestOf(kind)
 }
+
+// finished says whether the client has sent all that it ever sends.
+func (cl *sender) finished() bool { return cl.once && cl.sentInOrder == len(cl.Requests) }
 
 // requestOf draws the client's next request of a kind, by its index.
 func (cl *sender) requestOf(kind int) *server.Request {

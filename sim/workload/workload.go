@@ -30,6 +30,7 @@ type Workload struct {
 	As        Identity              `json:"as,omitempty" also:"identity,user,sender" jsonschema_description:"Who sends the requests; {i} is replaced by the client's index, from 0."`
 	Request   *Request              `json:"request,omitempty" jsonschema_description:"What is asked; {i} is replaced by the client's index, from 0."`
 	Requests  []WeightedRequest     `json:"requests,omitempty" jsonschema_description:"Several requests instead of one; each is drawn with a probability in proportion to its weight."`
+	Order     string                `json:"order,omitempty" jsonschema:"enum=Weighted,enum=Sequence,enum=Once,default=Weighted" jsonschema_description:"How a client chooses among requests. Weighted: each is drawn; Sequence: in the order of the list, again and again; Once: in that order, and then it sends nothing more."`
 	Execution quantity.Distribution `json:"execution,omitempty" also:"latency,duration,serviceTime,executionTime" jsonschema_description:"How long the server takes to handle a request; for a watch, to initialise it."`
 	Arrivals  Arrivals              `json:"arrivals,omitempty" also:"arrival"`
 	Load      float64               `json:"load,omitempty" document:"maximum=1e6" jsonschema:"default=1,exclusiveMinimum=0" jsonschema_description:"Everything arrives so many times as often: rates and bursts are multiplied, of closed loops and behaviours the clients. Not for a trace."`
@@ -81,6 +82,15 @@ func (w *Workload) SetDefaults() {
 		}
 	}
 }
+
+// The orders in which a client sends the requests of a list, besides the default: drawn by weight.
+const (
+	Sequence = "Sequence" // as they stand in the list, and again from the first one on
+	Once     = "Once"     // as they stand in the list, and then nothing more
+)
+
+// inOrder says whether a client sends the requests in the order of the list.
+func (w *Workload) inOrder() bool { return w.Order == Sequence || w.Order == Once }
 
 // evenWeight is the weight of the only request of a workload, whatever the weights of others are.
 const evenWeight = 1

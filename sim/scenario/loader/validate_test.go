@@ -41,6 +41,12 @@ func TestOneMistakeEach(t *testing.T) {
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
 		{asks + "execution: 1ns\narrivals: {closed: {concurrency: 1000}}",
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
+		{"order: Once\n" + asks + takes + arrives, "order: Once: is the order of a list; want requests"},
+		{"order: sequence\n" + asks + takes + arrives, `order: "sequence": want Weighted, Sequence, Once (did you mean "Sequence"?)`},
+		{"order: Sequence\nas: {user: u}\nrequests: [{verb: get, path: /x}, {verb: get, path: /y, weight: 2}]\n" + takes + arrives,
+			"requests[1].weight: 2: has no meaning with order: Sequence, which sends each in its turn"},
+		{"order: Sequence\nas: {user: u}\nrequests: [{verb: get, path: /x}]\nexecution: 0s\narrivals: {closed: {}}",
+			"arrivals.closed: execution and think both take 0s, so that a client would send without end at one time; want more than 0s for one of them"},
 		{"clients: -1\n" + asks + takes + arrives, "clients: -1: want 0 to 10000000"},
 		{"as: {user: u}\nrequest: {verb: create, resource: pods, name: x}\n" + takes + arrives,
 			`request.name: "x": a create is sent to the collection, with no name in its URL; leave it out`},
@@ -120,6 +126,7 @@ func TestWorkloadsThatAreRight(t *testing.T) {
 		asks + takes + "arrivals: {onOff: {rate: 1/s, on: {exponential: {mean: 1s}}, off: 0s}}",
 		asks + takes + "start: 10s\nstop: 60s\narrivals: {burst: {at: 5s, requests: 10, over: 1s, every: 1s}}",
 		asks + "execution: 0s\narrivals: {closed: {think: 1s}}\nretry: ClientGo\nrateLimit: {qps: 0.1, burst: 1}",
+		"order: Once\nas: {user: u}\nrequests: [{verb: get, path: /x}]\nexecution: 0s\narrivals: {closed: {}}", // which ends
 		"as: {anonymous: true}\nrequests:\n- {verb: get, path: /healthz, execution: 1ms}\n" +
 			"- {verb: watch, resource: pods, weight: 0.5, execution: 1ms, query: \"timeout=10s\", watch: {duration: 5m}}\narrivals: {poisson: {rate: 1/h}}",
 	} {
