@@ -344,7 +344,7 @@ func (op *Operation) rangeRead(nowNs int64) {
 	l.revision, l.page = p.Revision, p
 	if delayNs := (p.Counted + int64(len(p.Objects))) * int64(r.costs.RangedObject); delayNs > 0 && op.GivenNs < 0 {
 		op.pending, op.step = true, rangeArrives
-		r.alarms.Set(nowNs+delayNs, op)
+		r.store.ReadOn(nowNs, delayNs, op)
 		return
 	}
 	op.rangeArrived(nowNs)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"apfsim/document"
+	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/registry"
@@ -56,8 +57,14 @@ func (WatchCache) JSONSchema() *jsonschema.Schema {
 
 // Check checks the store at path.
 func (s *Store) Check(to *document.Checker, path string) {
-	if c := s.WriteCapacity; c != nil {
-		at := path + ".writeCapacity"
+	for _, of := range []struct {
+		field    string
+		capacity *machine.Capacity
+	}{{"readCapacity", s.ReadCapacity}, {"writeCapacity", s.WriteCapacity}} {
+		c, at := of.capacity, path+"."+of.field
+		if c == nil {
+			continue
+		}
 		if c.WatchEvent != 0 {
 			to.Fail(at+".watchEvent", "cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent")
 		}

@@ -26,19 +26,39 @@ func (l *latency) draw() int64 {
 }
 
 // Read sends a read to etcd. The alarm rings when the server has the answer. Reads are linearizable: what is
-// read is what the store has when it rings.
+// read is what the store has when it rings. With a capacity, reads that are in progress at the same time slow each other
+// down.
 func (s *Store) Read(nowNs int64, done clock.Alarm) {
-	s.alarms.Set(nowNs+s.reads.draw(), done)
+	s.readFor(nowNs, s.reads.draw(), done)
 }
 
-// ReadAside is Read for what a server does besides its requests. It draws the latency from a stream of the caller, so
-// that those of the requests do not depend on it. The caller may cancel the alarm.
-func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) clock.AlarmID {
-	ns := int64(0)
-	if s.reads.drawn.Given() {
-		ns = s.reads.drawn.Sample(&stream.Rand)
+// ReadOn goes on with a read for as long as etcd takes for the objects of a range, alone.
+func (s *Store) ReadOn(nowNs, aloneNs int64, done clock.Alarm) { s.readFor(nowNs, aloneNs, done) }
+
+func (s *Store) readFor(nowNs, aloneNs int64, done clock.Alarm) {
+	if s.reading != nil {
+		s.reading.begin(nowNs, aloneNs, done)
+		return
 	}
-	return s.alarms.Set(nowNs+ns, done)
+	s.alarms.Set(nowNs+aloneNs, done)
+}
+
+// Check is Read for a health check of a server. It draws the latency from a stream of the caller, so that those of the
+// requests do not depend on it.
+func (s *Store) Check(nowNs int64, stream *random.Stream, done clock.Alarm) {
+	s.readFor(nowNs, s.drawAside(stream), done)
+}
+
+// ReadAside is Check for what a server does besides, which takes no part in the capacity. The caller may cancel the alarm.
+func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) clock.AlarmID {
+	return s.alarms.Set(nowNs+s.drawAside(stream), done)
+}
+
+func (s *Store) drawAside(stream *random.Stream) int64 {
+	if !s.reads.drawn.Given() {
+		return 0
+	}
+	return s.reads.drawn.Sample(&stream.Rand)
 }
 
 // Write sends a transaction to etcd. The alarm rings when the server has the answer, and its owner commits
@@ -53,57 +73,57 @@ func (s *Store) Write(nowNs int64, done clock.Alarm) {
 	s.alarms.Set(nowNs+takesNs, done)
 }
 
-// writing is the transactions in progress of a store with a capacity.
-type writing struct {
+// sharing is the calls of one kind that are in progress at a store with a capacity for them.
+type sharing struct {
 	*machine.Machine
 	alarms  *clock.Alarms
 	done    []clock.Alarm // by the machine's slots
-	slots   []transaction // likewise
+	slots   []call        // likewise
 	spent   Transactions  // those that have ended
 	nextEnd clock.AlarmID // when the machine ends the next one
 }
 
-// newWriting returns the transactions of a new store.
-func newWriting(alarms *clock.Alarms, law *machine.Capacity) *writing {
-	w := &writing{Machine: machine.New(law), alarms: alarms}
+// newSharing returns the calls of one kind to a new store.
+func newSharing(alarms *clock.Alarms, law *machine.Capacity) *sharing {
+	c := &sharing{Machine: machine.New(law), alarms: alarms}
 	for _, speed := range law.Speed {
-		alarms.Set(int64(speed.At), &speedChange{w, speed.Factor})
+		alarms.Set(int64(speed.At), &speedChange{c, speed.Factor})
 	}
-	return w
+	return c
 }
 
-func (w *writing) begin(nowNs, demandNs int64, done clock.Alarm) {
-	slot := w.Begin(nowNs, demandNs)
-	if int(slot) == len(w.done) {
-		w.done, w.slots = append(w.done, nil), append(w.slots, transaction{})
+func (c *sharing) begin(nowNs, demandNs int64, done clock.Alarm) {
+	slot := c.Begin(nowNs, demandNs)
+	if int(slot) == len(c.done) {
+		c.done, c.slots = append(c.done, nil), append(c.slots, call{})
 	}
-	w.done[slot], w.slots[slot] = done, transaction{nowNs, demandNs}
-	w.moveEnd(nowNs)
+	c.done[slot], c.slots[slot] = done, call{nowNs, demandNs}
+	c.moveEnd(nowNs)
 }
 
 // moveEnd sets the alarm for the next end, after each change.
-func (w *writing) moveEnd(nowNs int64) {
-	w.alarms.Cancel(&w.nextEnd)
-	if _, atNs, ok := w.Next(nowNs); ok {
-		w.nextEnd = w.alarms.Set(atNs, w)
+func (c *sharing) moveEnd(nowNs int64) {
+	c.alarms.Cancel(&c.nextEnd)
+	if _, atNs, ok := c.Next(nowNs); ok {
+		c.nextEnd = c.alarms.Set(atNs, c)
 	}
 }
 
-// Ring ends the transaction that ends first.
-func (w *writing) Ring(nowNs int64) {
-	w.nextEnd = clock.AlarmID{}
-	slot, _, _ := w.Next(nowNs)
-	done, t := w.done[slot], w.slots[slot]
-	w.done[slot] = nil
-	w.spent.TookNs += nowNs - t.beganNs
-	w.spent.AloneNs += t.demandNs
-	w.End(nowNs, slot)
-	w.moveEnd(nowNs)
+// Ring ends the call that ends first.
+func (c *sharing) Ring(nowNs int64) {
+	c.nextEnd = clock.AlarmID{}
+	slot, _, _ := c.Next(nowNs)
+	done, ended := c.done[slot], c.slots[slot]
+	c.done[slot] = nil
+	c.spent.TookNs += nowNs - ended.beganNs
+	c.spent.AloneNs += ended.demandNs
+	c.End(nowNs, slot)
+	c.moveEnd(nowNs)
 	done.Ring(nowNs)
 }
 
-// transaction is one that is in progress.
-type transaction struct{ beganNs, demandNs int64 }
+// call is one that is in progress.
+type call struct{ beganNs, demandNs int64 }
 
 // Transactions are times of transactions that have ended, summed.
 type Transactions struct {
@@ -119,14 +139,14 @@ func (s *Store) Transactions() Transactions {
 	return s.writing.spent
 }
 
-// speedChange changes the speed of all transactions.
+// speedChange changes the speed of all calls of a kind.
 type speedChange struct {
-	writing *writing
-	factor  float64
+	calls  *sharing
+	factor float64
 }
 
 // Ring changes it.
 func (c *speedChange) Ring(nowNs int64) {
-	c.writing.SetSpeed(nowNs, c.factor)
-	c.writing.moveEnd(nowNs)
+	c.calls.SetSpeed(nowNs, c.factor)
+	c.calls.moveEnd(nowNs)
 }

@@ -89,3 +89,39 @@ func TestWriteCapacity(t *testing.T) {
 		t.Errorf("ended %q, want %q", told, want)
 	}
 }
+
+// Small reads of 1 ms wait behind two ranges of 100 ms that share one core with them. Without a capacity they take as long as alone. A health check takes part, what a server does besides does
+// not, and neither do transactions.
+func TestReadCapacity(t *testing.T) {
+	for _, c := range []struct {
+		law  *machine.Capacity
+		want []string
+	}{
+		{nil, []string{"besides at 11 ms", "check at 11 ms", "range at 101 ms", "range at 101 ms", "small at 11 ms", "write at 11 ms"}},
+		// Both reads end at 2 ms. From 10 ms on, the small read and the check are two of four on one core, and end at
+		// 10 + 4·1. The ranges have had 4 + 1 ms of their 100 ms then, and go on at half the speed each: 14 + 2·95 = 204.
+		{&machine.Capacity{Cores: 1}, []string{"besides at 11 ms", "check at 14 ms", "range at 204 ms", "range at 204 ms", "small at 14 ms", "write at 11 ms"}},
+		{&machine.Capacity{Cores: 4}, []string{"besides at 11 ms", "check at 11 ms", "range at 101 ms", "range at 101 ms", "small at 11 ms", "write at 11 ms"}},
+	} {
+		w := newWorld(Settings{Read: quantity.Constant(1e6), Write: quantity.Constant(1e6), ReadCapacity: c.law})
+		var told []string
+		tell := func(what string) at {
+			return func(nowNs int64) { told = append(told, fmt.Sprintf("%s at %d ms", what, nowNs/1e6)) }
+		}
+		for range 2 {
+			w.Read(0, at(func(nowNs int64) { w.ReadOn(nowNs, 100e6, tell("range")) }))
+		}
+		w.alarms.Set(10e6, at(func(nowNs int64) {
+			var aside random.Stream
+			w.Read(nowNs, tell("small"))
+			w.Check(nowNs, &aside, tell("check"))
+			w.ReadAside(nowNs, &aside, tell("besides"))
+			w.Write(nowNs, tell("write"))
+		}))
+		w.run(second)
+		slices.Sort(told)
+		if !slices.Equal(told, c.want) {
+			t.Errorf("%+v: %q, want %q", c.law, told, c.want)
+		}
+	}
+}

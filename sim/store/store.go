@@ -45,6 +45,10 @@ type Settings struct {
 	// that watch events take have no meaning here.
 	WriteCapacity *machine.Capacity `json:"writeCapacity,omitempty" jsonschema_description:"How transactions slow each other down; without it they do not."`
 
+	// ReadCapacity is nil if reads do not slow each other down, see WriteCapacity: then Read, and costs.rangedObject for
+	// each object of a range, are how long they take alone.
+	ReadCapacity *machine.Capacity `json:"readCapacity,omitempty" jsonschema_description:"How reads slow each other down, those of large ranges also small ones; without it they do not."`
+
 	CompactionInterval quantity.Duration `json:"compactionInterval,omitempty" jsonschema:"default=5m" jsonschema_description:"--etcd-compaction-interval, of each server; 0s for never."`
 	EventTTL           quantity.Duration `json:"eventTTL,omitempty" jsonschema:"default=1h,exclusiveMinimum=0s" jsonschema_description:"--event-ttl: how long events are kept."`
 }
@@ -59,7 +63,8 @@ type Store struct {
 	resources     []*Resource
 	byName        map[api.Resource]*Resource
 	reads, writes latency
-	writing       *writing // nil without a capacity
+	reading       *sharing // nil without a capacity
+	writing       *sharing // likewise
 	marker        marker
 }
 
@@ -69,7 +74,10 @@ func New(alarms *clock.Alarms, settings Settings, seed uint64, counts []Count) *
 	s.reads.open(seed, "read", settings.Read)
 	s.writes.open(seed, "write", settings.Write)
 	if settings.WriteCapacity != nil {
-		s.writing = newWriting(alarms, settings.WriteCapacity)
+		s.writing = newSharing(alarms, settings.WriteCapacity)
+	}
+	if settings.ReadCapacity != nil {
+		s.reading = newSharing(alarms, settings.ReadCapacity)
 	}
 	for _, c := range counts {
 		r := s.Resource(c.Resource)

@@ -108,6 +108,7 @@ func TestMistakesInTheStore(t *testing.T) {
   store:
     reed: 1ms
     write: -4ms
+    readCapacity: {cores: 1, measured: 4}
     writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
@@ -117,18 +118,19 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:6:46: spec.servers.capacity.watchEvent: 20µs: cannot be set with spec.store, whose costs.watchEvent it is",
 		`s.yaml:8:5: spec.store.reed: unknown field (did you mean "read"?)`,
 		"s.yaml:9:12: spec.store.write: -4ms is negative; want a duration of 0s or more",
-		"s.yaml:10:43: spec.store.writeCapacity.watchEvent: cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent",
-		"s.yaml:10:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
-		"s.yaml:10:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
-		"s.yaml:10:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
-		"s.yaml:11:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
-		`s.yaml:12:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
-		`s.yaml:12:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
-		`s.yaml:12:61: spec.store.watchCache[3]: "": want the plural name of a resource, such as configmaps or deployments.apps`,
-		"s.yaml:13:15: spec.store.eventTTL: want more than 0s",
-		`s.yaml:14:13: spec.store.costs.walkedObjects: unknown field (did you mean "walkedObject"?)`,
-		"s.yaml:14:50: spec.store.costs.matchedObject: -1us is negative; want a duration of 0s or more",
-		"s.yaml:14:65: spec.store.costs.request: want more than 0s, as a client that waits for nothing else would send without end at one time")
+		"s.yaml:10:40: spec.store.readCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
+		"s.yaml:11:43: spec.store.writeCapacity.watchEvent: cannot be set here: etcd sends no events to clients; that of a server is spec.store.costs.watchEvent",
+		"s.yaml:11:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
+		"s.yaml:11:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
+		"s.yaml:11:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
+		"s.yaml:12:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
+		`s.yaml:13:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
+		`s.yaml:13:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
+		`s.yaml:13:61: spec.store.watchCache[3]: "": want the plural name of a resource, such as configmaps or deployments.apps`,
+		"s.yaml:14:15: spec.store.eventTTL: want more than 0s",
+		`s.yaml:15:13: spec.store.costs.walkedObjects: unknown field (did you mean "walkedObject"?)`,
+		"s.yaml:15:50: spec.store.costs.matchedObject: -1us is negative; want a duration of 0s or more",
+		"s.yaml:15:65: spec.store.costs.request: want more than 0s, as a client that waits for nothing else would send without end at one time")
 	for store, want := range map[string]string{
 		"default":              `spec.store: "default" is a string; want an object`,
 		"{costs: Defaults}":    `spec.store.costs: "Defaults": want Default or an object (did you mean "Default"?)`,
