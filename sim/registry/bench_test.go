@@ -199,6 +199,7 @@ type apiRequest struct {
 	body     *api.Body
 	matches  int64
 	pre      *request.Preconditions
+	accept   Accept
 }
 
 // send sends a request, and does not wait.
@@ -216,6 +217,7 @@ func (b *bench) send(q apiRequest) *client {
 	}
 	c := &client{}
 	op := b.NewOperation()
+	op.Accept = q.accept
 	c.op = op
 	op.Verb, op.Resource, op.Subresource = q.verb, q.resource, q.sub
 	op.Call = &api.Call{Options: options, Body: q.body, Matches: q.matches}

@@ -117,6 +117,43 @@ func TestCompression(t *testing.T) {
 	}
 }
 
+// A client that accepts protobuf gets it of what is built in, and JSON of custom resources. One that accepts no gzip gets
+// large answers as they are. Initial events of watches are encoded as the client wants.
+func TestAccept(t *testing.T) {
+	const objects, size = 100, 2000 // 200 kB, more than 128 KiB
+	c := defaultCosts()
+	custom := api.Resource{Group: "cilium.io", Name: "ciliumendpoints"}
+	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: objects, AverageBytes: size}, {Resource: custom, Objects: objects, AverageBytes: size}},
+		resources: []api.Resource{pods, custom}})
+	kilobytes := quantity.Duration(objects * size / 1000)
+	for _, test := range []struct {
+		resource api.Resource
+		verb     string
+		accept   Accept
+		want     quantity.Duration // of encoding
+	}{
+		{pods, "list", Accept{}, kilobytes * (c.EncodedKilobyte + c.CompressedKilobyte)},
+		{pods, "list", Accept{Uncompressed: true}, kilobytes * c.EncodedKilobyte},
+		{pods, "list", Accept{Protobuf: true}, kilobytes * (c.ProtobufKilobyte + c.CompressedKilobyte)},
+		{pods, "list", Accept{Protobuf: true, Uncompressed: true}, kilobytes * c.ProtobufKilobyte},
+		{custom, "list", Accept{Protobuf: true, Uncompressed: true}, kilobytes * c.EncodedKilobyte},
+		{pods, "watch", Accept{}, kilobytes * c.EncodedKilobyte},
+		{pods, "watch", Accept{Protobuf: true}, kilobytes * c.ProtobufKilobyte},
+		{custom, "watch", Accept{Protobuf: true}, kilobytes * c.EncodedKilobyte},
+	} {
+		before := b.queue.NowNs()
+		cl := b.send(apiRequest{verb: test.verb, resource: test.resource, query: "resourceVersion=0", accept: test.accept})
+		b.run(second)
+		want := int64(c.Request+test.want) + objects*int64(c.WalkedObject)
+		if test.verb == "watch" {
+			want = int64(c.Request+test.want) + objects*int64(c.InitialEvent)
+		}
+		if got := cl.doneNs - before; got != want {
+			t.Errorf("%s %s, %+v: took %d ns, want %d", test.verb, test.resource.Name, test.accept, got, want)
+		}
+	}
+}
+
 // A watch walks all objects for its initial events, and encodes and sends those that match.
 func TestCostsOfWatch(t *testing.T) {
 	b := newBench(t, settings{counts: []store.Count{{Resource: pods, Objects: 1000, AverageBytes: 2000}}})

@@ -76,6 +76,7 @@ type Operation struct {
 	Verb, Subresource, Namespace, Name string
 	Resource                           api.Resource
 	Call                               *api.Call
+	Accept                             Accept
 	ReadNs                             int64 // how long the client of a watch takes to read an event
 
 	// GivenNs is how long the execution takes if that is given; -1 if it follows from the costs and from etcd.
@@ -357,7 +358,7 @@ func (op *Operation) succeedStatus(status int) {
 func (op *Operation) finish(nowNs int64) {
 	op.step = answering
 	op.work.Bytes += op.Answer.Bytes
-	demandNs := op.owedNs + op.registry.costs.encode(op.Answer.Bytes)
+	demandNs := op.owedNs + op.encode(op.Answer.Bytes)
 	if demandNs == 0 {
 		op.done(nowNs)
 		return

@@ -77,7 +77,7 @@ func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
 	c := op.registry.costs
 	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
 	op.work.Bytes += bytes
-	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(c.EncodedKilobyte)/1000+max(walked-sent, 0)*int64(c.InitialWalk))
+	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(op.encodedKilobyte())/1000+max(walked-sent, 0)*int64(c.InitialWalk))
 }
 
 func (op *Operation) proceed(nowNs int64) { op.stream.watcher.Proceed(nowNs) }

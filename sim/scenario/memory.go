@@ -144,7 +144,7 @@ func (c *checker) listed(path string, r *Resource) {
 	}
 	k := &store.Costs
 	perObject := float64(k.WalkedObject) + float64(k.MatchedObject) + float64(k.EtcdObject) + float64(k.RangedObject) + float64(k.InitialEvent) + float64(k.InitialWalk)
-	perByte := (float64(k.EncodedKilobyte) + float64(k.CompressedKilobyte) + float64(k.EtcdKilobyte)) / 1000
+	perByte := (float64(max(k.EncodedKilobyte, k.ProtobufKilobyte)) + float64(k.CompressedKilobyte) + float64(k.EtcdKilobyte)) / 1000
 	ns := float64(r.Objects) * (perObject + float64(r.AverageBytes)*perByte)
 	if ns > mostReadNs {
 		c.Fail(path+".objects", "%d of %d bytes: reading them all takes about %.0f days by spec.store.costs; want at most %d",

@@ -171,6 +171,7 @@ func (h *Handlers) begin(nowNs int64, s *Server, r *Request) (handled bool) {
 	x.op = op
 	op.Verb, op.Subresource, op.Namespace, op.Name = a.Verb, a.Subresource, a.Namespace, a.Name
 	op.Resource = api.Resource{Group: a.APIGroup, Name: a.Resource}
+	op.Accept = r.Accept
 	if r.Details.Asked == nil {
 		r.Details.Asked = h.calls.call(nowNs, r, h.store)
 	}

@@ -8,6 +8,7 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
+	"apfsim/sim/registry"
 	"apfsim/sim/trace"
 
 	"github.com/cespare/xxhash/v2"
@@ -24,8 +25,9 @@ type Template struct {
 	TemplateID TemplateID
 
 	Attributes classify.Attributes
-	Query      string // as in the URL, without the question mark
-	FlowSchema string // the name of the one that they have, whatever the configuration would say; "" for that
+	Query      string          // as in the URL, without the question mark
+	FlowSchema string          // the name of the one that they have, whatever the configuration would say; "" for that
+	Accept     registry.Accept // of the client
 }
 
 // TemplateID identifies a template among those of a run, from 1. Those of templates that can be

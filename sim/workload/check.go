@@ -111,6 +111,12 @@ func (c *checker) workload(path string, w *Workload) {
 	if c.stored && w.Delay.Given() && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
 		c.Warn(path+".delay", "has no effect on requests for resources: how long they wait for etcd follows from spec.store")
 	}
+	if !c.stored && w.Encoding == Protobuf {
+		c.Warn(path+".encoding", "has no effect without spec.store, by whose costs an answer is encoded")
+	}
+	if !c.stored && w.Compression == Uncompressed {
+		c.Warn(path+".compression", "has no effect without spec.store, by whose costs an answer is compressed")
+	}
 	c.load(path+".load", w)
 	c.retry(path+".retry", &w.Retry)
 	c.rateLimit(path+".rateLimit", w.RateLimit)

@@ -9,6 +9,7 @@ import (
 	"apfsim/document"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
+	"apfsim/sim/registry"
 	"apfsim/sim/server"
 )
 
@@ -196,7 +197,8 @@ type group struct {
 	endNs   int64
 	weights []float64 // of the requests, cumulative
 
-	awaitsResponses bool       // the clients do something upon success
+	awaitsResponses bool // the clients do something upon success
+	accept          registry.Accept
 	timed           bool       // it is noted how long their requests take, with the rate limiter and all attempts
 	inOrder         bool       // the requests are sent in the order of the list
 	once            bool       // and each only once
@@ -220,6 +222,7 @@ func newGroup(index int, all *Clients) *group {
 	w.watches = slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Watch != nil })
 	w.timed = w.RateLimit != nil && !w.Added && w.Workload.Behaviour == nil
 	w.awaitsResponses = w.timed || w.Arrivals.Closed != nil || w.Added || w.Arrivals.Trace != nil && all.Stored || w.Workload.Behaviour != nil
+	w.accept = registry.Accept{Protobuf: w.Encoding == Protobuf, Uncompressed: w.Compression == Uncompressed}
 	w.inOrder, w.once = w.Workload.inOrder(), w.Order == Once
 	w.needsOptional = w.inOrder || w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
 		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil

@@ -207,7 +207,7 @@ func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 	if s.kind != k || schema != "" && s.template.FlowSchema != schema { // one that is unknown is that of the request before
 		s.kind = k
 		s.template = p.all.shared.ReplaceTemplate(s.template, p.group.index, int(p.index), k.Attributes, k.Query)
-		s.template.FlowSchema = schema
+		s.template.FlowSchema, s.template.Accept = schema, p.accept
 	}
 	return s.template
 }

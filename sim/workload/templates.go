@@ -39,6 +39,7 @@ func (ts *templates) get(c *behaving, q *APIRequest) *server.Template {
 	t, known := ts.slot(k)
 	if query := c.all.queries.get(q); !known || t.Query != query || t.Attributes.Name != q.Name {
 		t.Template = c.all.shared.ReplaceTemplate(t.Template, c.group.index, int(c.index), c.attributes(q), query)
+		t.Accept = c.accept
 	}
 	return t.Template
 }

@@ -42,7 +42,10 @@ type Workload struct {
 	Delay      quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
 	Connection string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
 	Through    string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
-	Behaviour  *Behaviour            `json:"behaviour,omitempty" also:"behavior"`
+	Encoding   string                `json:"encoding,omitempty" also:"contentType,accept" jsonschema:"enum=JSON,enum=Protobuf,default=JSON" jsonschema_description:"In which encoding the clients want answers. Custom resources are always answered as JSON."`
+
+	Compression string     `json:"compression,omitempty" jsonschema:"enum=GZIP,enum=None,default=GZIP" jsonschema_description:"Whether the clients accept compressed answers; lists and objects of more than 128 KiB are then compressed."`
+	Behaviour   *Behaviour `json:"behaviour,omitempty" also:"behavior"`
 
 	ClientTimeout quantity.Distribution `json:"clientTimeout,omitempty" jsonschema_description:"How long a client waits for the response to a request before it gives up and hangs up; without it, it does not."`
 
@@ -82,6 +85,12 @@ func (w *Workload) SetDefaults() {
 		}
 	}
 }
+
+// Protobuf is the Encoding of clients that want protobuf, and Uncompressed the Compression of those that do not accept any.
+const (
+	Protobuf     = "Protobuf"
+	Uncompressed = "None"
+)
 
 // The orders in which a client sends the requests of a list, besides the default: drawn by weight.
 const (

@@ -196,7 +196,7 @@ func TestStrategies(t *testing.T) {
 		{api.Resource{Group: "admissionregistration.k8s.io", Name: "validatingwebhookconfigurations"}, Strategy{}},
 		{api.Resource{Group: "flowcontrol.apiserver.k8s.io", Name: "flowschemas"}, Strategy{Unconditional: true}},
 		{api.Resource{Group: "storage.k8s.io", Name: "csinodes"}, Strategy{Returns: true}},
-		{api.Resource{Group: "example.com", Name: "widgets"}, Strategy{}},
+		{api.Resource{Group: "example.com", Name: "widgets"}, Strategy{Custom: true}},
 		{api.Resource{Group: "apps", Name: "deployments"}, Strategy{Unconditional: true}},
 	} {
 		if got := StrategyOf(test.resource); got != test.want {

@@ -14,6 +14,7 @@ type Strategy struct {
 	Graceful      bool   // it is given time to end (CheckGracefulDelete)
 	Events        bool   // has no watch cache (core/v1 and events.k8s.io)
 	Returns       bool   // a deletion is answered with the object (ReturnDeletedObject)
+	Custom        bool   // a CustomResourceDefinition defines it: it has no protobuf, see custom
 	Index         string // the field by which the watch cache has an index
 }
 
@@ -104,6 +105,7 @@ func StrategyOf(r api.Resource) Strategy {
 		Unconditional: !conditional[r] && !custom(r) && r.Group != "admissionregistration.k8s.io",
 		Creates:       creatable[r],
 		Returns:       returning[r],
+		Custom:        custom(r),
 		Events:        r.Name == "events" && (r.Group == "" || r.Group == "events.k8s.io"),
 	}
 	switch r {

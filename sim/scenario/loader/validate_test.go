@@ -149,6 +149,14 @@ func TestClientsOfAllWorkloadsCount(t *testing.T) {
 		"with the workloads above these are 12000000 clients; want at most 10000000 in all")
 }
 
+// What a client accepts makes a difference only where answers have costs.
+func TestEncodingWithoutAStoreIsWarnedOf(t *testing.T) {
+	const fields = asks + "execution: 1ms\narrivals: {closed: {}}\nencoding: Protobuf\ncompression: None"
+	s := mustLoad(t, withWorkload(fields))
+	wantMistakes(t, s.Warnings, "s.yaml:13:15: spec.workload[0].encoding: has no effect without spec.store, by whose costs an answer is encoded",
+		"s.yaml:14:18: spec.workload[0].compression: has no effect without spec.store, by whose costs an answer is compressed")
+}
+
 // Bursts of one request have nothing to spread, and clients do not take turns.
 func TestBurstOfOneRequestOverAWhileIsWarnedOf(t *testing.T) {
 	const fields = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
