@@ -22,7 +22,7 @@ func (all *templateCalls) call(nowNs int64, r *Request, s *store.Store) *api.Cal
 	shared := (*all)[r.Template]
 	if shared == nil {
 		options, _ := request.ParseOptions(r.Attributes.Verb, r.Query) // the estimate has found that it is in URL encoding
-		shared = &api.Call{Options: options}
+		shared = &api.Call{Options: options, Matches: r.Matches}
 		if *all == nil || len(*all) == mostTemplateCalls {
 			*all = templateCalls{}
 		}

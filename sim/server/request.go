@@ -28,6 +28,7 @@ type Template struct {
 	Query      string          // as in the URL, without the question mark
 	FlowSchema string          // the name of the one that they have, whatever the configuration would say; "" for that
 	Accept     registry.Accept // of the client
+	Matches    int64           // see api.Call
 }
 
 // TemplateID identifies a template among those of a run, from 1. Those of templates that can be

@@ -26,6 +26,7 @@ type Request struct {
 	Name        string `json:"name,omitempty" also:"objectName,resourceName"`
 	Query       string `json:"query,omitempty" also:"queryString,parameters,options" jsonschema_description:"The part after the question mark, such as limit=500&resourceVersion=0."`
 	Path        string `json:"path,omitempty" also:"url,uri,nonResourceURL" jsonschema:"pattern=^/" jsonschema_description:"The path of a request that is not for a resource; instead of resource."`
+	Matches     int64  `json:"matches,omitempty" jsonschema:"minimum=0" jsonschema_description:"On verb list, watch or deletecollection: how many of the objects that are only counted in spec.resources match the namespace and the selectors; without both, all do."`
 	Watch       *Watch `json:"watch,omitempty" jsonschema_description:"On verb watch."`
 	Calls       []Call `json:"calls,omitempty" jsonschema_description:"What the server calls while it executes the request, which keeps its seats and waits for the answers."`
 }
@@ -180,6 +181,14 @@ func (c *checker) request(path string, r *Request) {
 		c.Fail(path+".name", "%q: a create is sent to the collection, with no name in its URL; leave it out", document.Abridge(r.Name))
 	}
 	c.query(path+".query", r)
+	if r.Matches != 0 {
+		switch {
+		case r.Verb != "list" && r.Verb != "watch" && r.Verb != "deletecollection" || r.Resource == "":
+			c.Fail(path+".matches", "can be set with verb list, watch or deletecollection of a resource only")
+		case !c.stored:
+			c.Warn(path+".matches", "has no effect without spec.store: the seats of a list follow from all objects of its resource, as a server counts them")
+		}
+	}
 	if r.Watch != nil && !r.isWatch() {
 		c.Fail(path+".watch", "can be set with verb watch only, not with %s", r.Verb)
 	}

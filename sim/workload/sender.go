@@ -92,7 +92,7 @@ func (cl *sender) requestOf(kind int) *server.Request {
 		user, groups := cl.identity()
 		attributes, query := cl.Requests[kind].Request.AttributesWithoutPath(user, groups, int(cl.index))
 		t.Template = cl.all.shared.NewTemplate(cl.group.index, int(cl.index), attributes, query)
-		t.Request, t.Accept = kind, cl.accept
+		t.Request, t.Accept, t.Matches = kind, cl.accept, cl.Requests[kind].Matches
 		t.id = t.TemplateID
 	}
 	r := cl.attempt(t.Template, t.id, cl.Requests[kind].Execution)

@@ -41,6 +41,9 @@ func TestOneMistakeEach(t *testing.T) {
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
 		{asks + "execution: 1ns\narrivals: {closed: {concurrency: 1000}}",
 			"arrivals: the scenario asks for about 6.0e+13 requests, 6.0e+13 of them here; want at most 2^40, about 1e12"},
+		{"as: {user: u}\nrequest: {verb: get, resource: pods, name: x, matches: 3}\n" + takes + arrives,
+			"request.matches: can be set with verb list, watch or deletecollection of a resource only"},
+		{"as: {user: u}\nrequest: {verb: list, resource: pods, matches: -3}\n" + takes + arrives, "request.matches: -3: want 0 or more"},
 		{"order: Once\n" + asks + takes + arrives, "order: Once: is the order of a list; want requests"},
 		{"order: sequence\n" + asks + takes + arrives, `order: "sequence": want Weighted, Sequence, Once (did you mean "Sequence"?)`},
 		{"order: Sequence\nas: {user: u}\nrequests: [{verb: get, path: /x}, {verb: get, path: /y, weight: 2}]\n" + takes + arrives,
@@ -155,6 +158,8 @@ func TestEncodingWithoutAStoreIsWarnedOf(t *testing.T) {
 	s := mustLoad(t, withWorkload(fields))
 	wantMistakes(t, s.Warnings, "s.yaml:13:15: spec.workload[0].encoding: has no effect without spec.store, by whose costs an answer is encoded",
 		"s.yaml:14:18: spec.workload[0].compression: has no effect without spec.store, by whose costs an answer is compressed")
+	s = mustLoad(t, withWorkload("as: {user: u}\nrequest: {verb: list, resource: pods, namespace: n, matches: 3}\nexecution: 1ms\narrivals: {closed: {}}"))
+	wantMistakes(t, s.Warnings, "s.yaml:10:66: spec.workload[0].request.matches: has no effect without spec.store: the seats of a list follow from all objects of its resource, as a server counts them")
 }
 
 // Bursts of one request have nothing to spread, and clients do not take turns.
