@@ -214,5 +214,8 @@ func (op *Operation) deleted(nowNs int64) {
 		op.deletedOne(nowNs)
 		return
 	}
+	if op.evicts() && op.Answer.Status < 300 {
+		op.succeedStatus(201) // not the pod (k8s.io/kubernetes, pkg/registry/core/pod/rest/eviction.go)
+	}
 	op.finish(nowNs)
 }

@@ -205,3 +205,25 @@ func finalized(t *testing.T) *bench {
 	b.run(second)
 	return b
 }
+
+// The eviction of a pod deletes it, at once or when its time is over, and is answered with a Status.
+func TestEviction(t *testing.T) {
+	b := newBench(t, settings{})
+	evict := func(path, query string) apiRequest {
+		return apiRequest{verb: "create", resource: pods, sub: "eviction", path: path, query: query, body: &api.Body{}}
+	}
+	b.want("a missing pod", evict("default/p", ""), "404 NotFound", "1 get")
+	b.must(201, post(pods, "default", "p"))
+	b.must(201, post(pods, "default", "q", change.NodeField, "n1", "status.phase", "Running"))
+	b.run(second)
+	b.want("dry", evict("default/p", "dryRun=All"), "201", "2 get")
+	b.want("at once", evict("default/p", ""), "201", "1 get, 3 txn") // as D7
+	b.want("gone", apiRequest{verb: "get", resource: pods, path: "default/p"}, "404 NotFound", "1 get")
+	b.want("on a node", evict("default/q", ""), "201", "1 get, 1 txn")
+	if o := b.store.Resource(pods).Get("default", "q"); o == nil || !o.Deleting() || o.GraceSeconds != 30 {
+		t.Errorf("after its eviction, the pod on a node is %+v; want one that ends in 30 s", o)
+	}
+	b.run(second)
+	b.want("again", evict("default/q", ""), "201", "1 get")
+	b.wantEvents("evictions", pods, 3, "MODIFIED 4", "DELETED 5", "MODIFIED 6")
+}

@@ -179,6 +179,9 @@ func (op *Operation) kindOf() kind {
 		if op.Subresource == "binding" {
 			return binding
 		}
+		if op.evicts() {
+			return deletion
+		}
 	case "update":
 		return update
 	case "patch":
@@ -192,6 +195,11 @@ func (op *Operation) kindOf() kind {
 		return collection
 	}
 	return other
+}
+
+// evicts says whether the request is the eviction of a pod: the pod is deleted, as no budget forbids it.
+func (op *Operation) evicts() bool {
+	return op.Verb == "create" && op.Subresource == "eviction" && op.Resource == api.Resource{Name: "pods"}
 }
 
 // serve makes the machine work, and goes on at op.step. If the execution time is given, nothing more takes any.

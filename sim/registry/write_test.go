@@ -231,7 +231,7 @@ func TestGenerateName(t *testing.T) {
 // Requests for subresources that the store does not know are answered without it.
 func TestOtherSubresources(t *testing.T) {
 	b := newBench(t, settings{})
-	for sub, want := range map[string]string{"eviction": "201", "exec": "101", "proxy": "200"} {
+	for sub, want := range map[string]string{"exec": "101", "proxy": "200"} {
 		b.want(sub, apiRequest{verb: "create", resource: pods, sub: sub, path: "default/p", body: &api.Body{}}, want, "")
 	}
 }
