@@ -32,19 +32,23 @@ type SimulatedFigure struct {
 	Published float64 `json:"published"`
 	Low       float64 `json:"low"`  // the least number that is fair to expect
 	High      float64 `json:"high"` // and the greatest
-	// Simulated is the mean of the runs, each with other values of what the source does not say, and no run differs from it by
-	// more than Half. Both are nil if a run has no value.
+	// Simulated is the mean of the runs that have a value, each with other values of what the source does not say, and none of
+	// them differs from it by more than Half. Both are nil if no run has a value.
 	Simulated *float64 `json:"simulated"`
 	Half      *float64 `json:"half"`
 	Inside    bool     `json:"inside"` // whether Simulated is from Low to High
 
 	Calibrated bool `json:"-"` // a parameter was chosen so that the number comes out
-	Runs, Fair int  `json:"-"` // the number of runs, and of those whose value is from Low to High
+	Runs, Fair int  `json:"-"` // the number of runs that have a value, and of those whose value is from Low to High
+	Without    int  `json:"-"` // the number of the other runs
 }
 
-// NewSimulatedFigure judges the values that the runs have of a figure, NaN where a run has none.
-func NewSimulatedFigure(f *scenario.Figure, values []float64) SimulatedFigure {
-	s := SimulatedFigure{Name: f.Name, Unit: f.Unit, Published: *f.Published, Low: *f.Low, High: *f.High, Calibrated: f.Calibrated, Runs: len(values)}
+// NewSimulatedFigure judges the values that the runs have of a figure, NaN where a run has none: a quotient of two numbers that
+// are both 0, or a percentile of what has not happened. Such a run says nothing about the figure, so that it does not count.
+func NewSimulatedFigure(f *scenario.Figure, all []float64) SimulatedFigure {
+	values := slices.DeleteFunc(slices.Clone(all), math.IsNaN)
+	s := SimulatedFigure{Name: f.Name, Unit: f.Unit, Published: *f.Published, Low: *f.Low, High: *f.High, Calibrated: f.Calibrated,
+		Runs: len(values), Without: len(all) - len(values)}
 	mean, half := math.NaN(), 0.0
 	if len(values) > 0 {
 		mean, _ = compare.Prediction(values)
@@ -79,6 +83,15 @@ func (f *SimulatedFigure) judgement() Cell {
 	return Cell{Text: "outside", Judgement: Bad}
 }
 
+// runsInside says how many runs are inside, of those that have a value, and how many have none.
+func (f *SimulatedFigure) runsInside() string {
+	text := fmt.Sprintf("%d of %d", f.Fair, f.Runs)
+	if f.Without > 0 {
+		text += fmt.Sprintf(" (%d without a value)", f.Without)
+	}
+	return text
+}
+
 var incidentColumns = Definition[SimulatedFigure]{
 	{Column: Column{Short: "figure", Left: true}, Cell: func(f *SimulatedFigure) Cell { return Word(f.Name) }},
 	{Column: Column{Short: "published"}, Cell: func(f *SimulatedFigure) Cell { return figure(f.Published, f.PublishedText()) }},
@@ -95,7 +108,7 @@ var incidentColumns = Definition[SimulatedFigure]{
 		}
 		return figure(*f.Simulated, strings.TrimSpace(text+" "+f.Unit))
 	}},
-	{Column: Column{Short: "runs inside"}, Cell: func(f *SimulatedFigure) Cell { return Word(fmt.Sprintf("%d of %d", f.Fair, f.Runs)) }},
+	{Column: Column{Short: "runs inside"}, Cell: func(f *SimulatedFigure) Cell { return Word(f.runsInside()) }},
 	{Column: Column{Short: "", Left: true}, Cell: (*SimulatedFigure).judgement},
 }
 
