@@ -238,6 +238,9 @@ func (s *stored) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
 	s.alarms.Set(nowNs+demandNs, worked{op})
 }
 
+// Send implements registry.Host, for a network without a bound.
+func (s *stored) Send(int64, *registry.Operation, int64) bool { return false }
+
 // Done implements registry.Host. Nobody stays for a watch.
 func (s *stored) Done(_ int64, op *registry.Operation) bool {
 	s.answers = append(s.answers, op.Answer)

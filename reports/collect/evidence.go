@@ -41,7 +41,7 @@ func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) 
 	to.ServedNs += weight * float64(s.ServedNs)
 	to.SlowNs += weight * float64(s.SlowNs)
 	if d := r.Details; d != nil && (d.Handling != 0 || d.Answer.Status != 0) && !d.Execution {
-		to.StoredNs += weight * float64(total-s.CallsNs-s.ServedNs)
+		to.StoredNs += weight * float64(total-s.CallsNs-s.ServedNs-s.SentNs)
 	}
 }
 

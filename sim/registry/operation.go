@@ -37,6 +37,7 @@ type step uint8
 const (
 	validating step = iota // the handler begins
 	answering              // the answer has been encoded
+	answered               // it has been sent
 
 	getting
 	gettingFresh
@@ -67,7 +68,8 @@ const (
 	deleteCommits
 	deleteDryRun
 
-	watchOpens
+	watchOpens // the initial events have been encoded
+	watchSends // they have been sent
 )
 
 // Operation is one request that is executed, or an open watch. Registry.New returns one, its host fills in
@@ -211,7 +213,15 @@ func (op *Operation) serve(nowNs, demandNs int64) {
 	op.registry.host.Serve(nowNs, op, demandNs)
 }
 
-// Served is called by the host when the machine has worked.
+// send sends bytes to the client, and goes on at a step. If the execution time is given, that takes none.
+func (op *Operation) send(nowNs, bytes int64, next step) {
+	op.step = next
+	if op.GivenNs >= 0 || !op.registry.host.Send(nowNs, op, bytes) {
+		op.resume(nowNs)
+	}
+}
+
+// Served is called by the host when the machine has worked, or when what is to be sent has been sent.
 func (op *Operation) Served(nowNs int64) {
 	op.resume(nowNs)
 }
@@ -260,6 +270,8 @@ func (op *Operation) resume(nowNs int64) {
 	case validating:
 		op.validate(nowNs)
 	case answering:
+		op.send(nowNs, op.Answer.Bytes, answered)
+	case answered:
 		op.done(nowNs)
 	case getting:
 		op.getFromEtcd(nowNs)
@@ -276,6 +288,8 @@ func (op *Operation) resume(nowNs int64) {
 	case deletionBegins, deleteReads, deleteRefreshes, deleteCommits, deleteDryRun:
 		op.resumeDelete(nowNs)
 	case watchOpens:
+		op.send(nowNs, op.stream.bytes, watchSends)
+	case watchSends:
 		op.proceed(nowNs)
 	}
 }
@@ -368,7 +382,7 @@ func (op *Operation) finish(nowNs int64) {
 	op.work.Bytes += op.Answer.Bytes
 	demandNs := op.owedNs + op.encode(op.Answer.Bytes)
 	if demandNs == 0 {
-		op.done(nowNs)
+		op.resume(nowNs)
 		return
 	}
 	op.serve(nowNs, demandNs)

@@ -22,6 +22,9 @@ type Host interface {
 	// Serve makes the machine work for an operation, for demandNs if it is alone, and then calls
 	// Operation.Served, in another event, unless Done comes before: a watch may end while it is served.
 	Serve(nowNs int64, op *Operation, demandNs int64)
+	// Send sends so many bytes to the client of an operation. If that takes time, it calls Operation.Served afterwards, as
+	// Serve does.
+	Send(nowNs int64, op *Operation, bytes int64) (takesTime bool)
 	// Done is called when an operation is answered, with Operation.Answer. It returns whether a watch whose
 	// status is 200 is open now: then Ended follows, unless Operation.Abandon is called before. Otherwise
 	// the operation is not used afterwards.

@@ -10,6 +10,7 @@ import (
 type stream struct {
 	watcher  *watchcache.Watcher // nil before the cache has been asked for it
 	answered bool
+	bytes    int64 // of the initial events
 	deadline streamEnd
 }
 
@@ -76,7 +77,7 @@ func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
 	op.step = watchOpens
 	c := op.registry.costs
 	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
-	op.work.Bytes += bytes
+	op.work.Bytes, op.stream.bytes = op.work.Bytes+bytes, bytes
 	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(op.encodedKilobyte())/1000+max(walked-sent, 0)*int64(c.InitialWalk))
 }
 

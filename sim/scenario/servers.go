@@ -65,6 +65,9 @@ func (c *checker) servers() {
 	if s.Memory != nil {
 		s.Memory.Check(c.Checker, "spec.servers.memory")
 	}
+	if s.Network != nil {
+		s.Network.Check(c.Checker, "spec.servers.network", c.scenario.Spec.Store != nil)
+	}
 	if s.Seats != nil {
 		c.seats()
 	}

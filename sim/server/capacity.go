@@ -21,8 +21,10 @@ func newSharing(law *machine.Capacity, fromNs int64) *sharing {
 }
 
 // Begin begins to serve the demand of r.
-func (s *sharing) Begin(nowNs int64, r *Request) {
-	slot := s.Machine.Begin(nowNs, r.ExecutionNs)
+func (s *sharing) Begin(nowNs int64, r *Request) { s.begin(nowNs, r, r.ExecutionNs) }
+
+func (s *sharing) begin(nowNs int64, r *Request, demandNs int64) {
+	slot := s.Machine.Begin(nowNs, demandNs)
 	if int(slot) == len(s.requests) {
 		s.requests = append(s.requests, nil)
 	}

@@ -76,11 +76,12 @@ func (s *Server) leftBy(nowNs int64, r *Request, why Failure) {
 }
 
 // endContext responds to a request that executes, and ends its execution if its handler ends with the
-// request's context. Any handler does so while it waits for a call, which has the same context.
+// request's context. Any handler does so while it waits for a call, which has the same context, and while it sends its answer:
+// nobody reads the rest, so that it cannot be written.
 func (s *Server) endContext(nowNs int64, r *Request, response Response) {
-	calling := r.Details != nil && r.Details.step == inCalls
+	ends := r.Details != nil && (r.Details.step == inCalls || r.Details.step == inSending)
 	s.answer(nowNs, r, response)
-	if !calling && !r.Kind().EndsAtDeadline() {
+	if !ends && !r.Kind().EndsAtDeadline() {
 		return
 	}
 	if r.Details != nil {
@@ -101,6 +102,9 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 		s.leaveCapacity(nowNs, r)
 	case inService:
 		s.leaveCapacity(nowNs, r)
+		s.shared.handlers.abandon(nowNs, r)
+	case inSending:
+		s.stopSending(nowNs, r)
 		s.shared.handlers.abandon(nowNs, r)
 	case inHandler:
 		s.shared.handlers.abandon(nowNs, r)

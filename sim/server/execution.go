@@ -28,6 +28,7 @@ const (
 	// Of a request that Handlers execute:
 	inHandler // it waits, for the store or for a version
 	inService // the machine works for it
+	inSending // its answer, or the initial events of a watch, are sent
 	inWatch   // it is an open watch
 )
 
@@ -138,10 +139,12 @@ func (s *Server) endStep(nowNs int64, r *Request) {
 		s.moveEnd(nowNs)
 	case d.step == inService:
 		s.work.serve(nowNs, -1)
+	case d.step == inSending:
+		s.sent(nowNs, r)
 	}
 	d.Spent.end(nowNs, d.step)
 	switch d.step {
-	case inService:
+	case inService, inSending:
 		r.next = 0
 		s.served(nowNs, r)
 		return

@@ -23,7 +23,7 @@ func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 	s.moveEnd(nowNs)
 }
 
-// served is called when the machine has worked for a request that is handled.
+// served is called when the machine has worked for a request that is handled, or when its answer has been sent.
 func (s *Server) served(nowNs int64, r *Request) {
 	r.Details.step = inHandler
 	s.shared.handlers.served(nowNs, r)
@@ -33,9 +33,12 @@ func (s *Server) served(nowNs int64, r *Request) {
 // watch, its initialisation. It returns whether a watch is open now: it then ends by closeWatch.
 func (s *Server) complete(nowNs int64, r *Request) (open bool) {
 	r.Details.Spent.end(nowNs, r.Details.step)
-	if r.Details.step == inService { // a watch that has been closed before its initial events were encoded
+	switch r.Details.step { // of a watch that has been closed before its initial events were encoded, or sent
+	case inService:
 		s.unschedule(&r.next)
 		s.leaveCapacity(nowNs, r)
+	case inSending:
+		s.stopSending(nowNs, r)
 	}
 	a := &r.Details.Answer
 	r.ExecutionNs = nowNs - r.DispatchNs

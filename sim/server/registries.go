@@ -202,7 +202,7 @@ func (h *Handlers) release(x *handling) {
 	h.free = append(h.free, x)
 }
 
-// served is called when what Server.serve has begun is done.
+// served is called when what Server.serve or Server.send has begun is done.
 func (h *Handlers) served(nowNs int64, r *Request) {
 	h.handling[r.Details.Handling].op.Served(nowNs)
 }
@@ -219,6 +219,11 @@ func (h *Handlers) abandon(nowNs int64, r *Request) {
 // Serve implements registry.Host.
 func (host *registryHost) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
 	host.server.serve(nowNs, op.Request.(*handling).request, demandNs)
+}
+
+// Send implements registry.Host.
+func (host *registryHost) Send(nowNs int64, op *registry.Operation, bytes int64) (takesTime bool) {
+	return host.server.send(nowNs, op.Request.(*handling).request, bytes)
 }
 
 // Done implements registry.Host.

@@ -120,7 +120,7 @@ type Details struct {
 	// writes it.
 	HungUp bool
 
-	capacitySlot     int32        // its slot in the capacity that serves the demand
+	capacitySlot     int32        // its slot in the capacity that serves the demand, or in the network that sends the answer
 	bytes            int64        // of memory that it takes
 	step             step         // of its execution
 	deadline, hangUp clock.Handle // what is to happen if it has not been answered before; 0 if nothing

@@ -82,6 +82,7 @@ type Server struct {
 	memory      memory
 	health      health
 	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
+	egress      *egress      // nil where answers are sent in no time
 	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
 	// are not looked at more closely.
 	leastTimeLimitNs int64
@@ -174,6 +175,9 @@ func newServer(d *Deps) *Server {
 	}
 	if settings.Memory != nil {
 		s.setMemory(settings.Memory)
+	}
+	if settings.Network != nil {
+		s.setEgress(settings.Network)
 	}
 	if settings.Handover.Given() {
 		s.setHandover(settings.Handover, d.Seed)

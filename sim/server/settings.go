@@ -40,6 +40,7 @@ type Settings struct {
 
 	Capacity *machine.Capacity     `json:"capacity,omitempty" jsonschema_description:"How fast a server executes; without it, executions take as long as the workload says however many there are."`
 	Memory   *Memory               `json:"memory,omitempty" jsonschema_description:"The memory of a server."`
+	Network  *Egress               `json:"network,omitempty" jsonschema_description:"The network by which answers leave a server; without it, they are sent in no time. Needs spec.store."`
 	Handover quantity.Distribution `json:"handover,omitempty" jsonschema_description:"How long a request has its seats before its execution begins; without it 0s."`
 
 	// ChangeRules, if it is not nil, changes the rules of each server before the run: with it, a program tries a rule that no

@@ -5,6 +5,7 @@ type Spent struct {
 	CallsNs  int64 // it waited for what the server has called
 	ServedNs int64 // the machine worked for it
 	SlowNs   int64 // of ServedNs: what it took longer than alone on an idle machine of speed 1
+	SentNs   int64 // its answer was sent
 
 	sinceNs  int64 // when the present step began, if that is one of those
 	demandNs int64 // of the machine, in the present step
@@ -22,6 +23,8 @@ func (s *Spent) end(nowNs int64, now step) {
 	case inDemand, inService:
 		s.ServedNs += ns
 		s.SlowNs += max(0, ns-s.demandNs)
+	case inSending:
+		s.SentNs += ns
 	}
 }
 
