@@ -104,6 +104,8 @@ var Groups = []Group{
 		{"multus-webhook-225", "225 lists of all pods at once kill servers again and again"},
 		{"multus-webhook-2", "The same webhook with 2 replicas kills none"},
 		{"informers-of-400-mb", "KEP-3157: 16 lists of 400 MB at once kill a server"},
+		{"informers-of-400-mb-eight", "Half as many lists do not"},
+		{"informers-of-400-mb-four", "The memory that a quarter of them take"},
 		{"informers-of-400-mb-watch-list", "1 024 watches with initial events of 400 MB do not"},
 		{"informers-of-400-mb-test-list", "The memory that 16 lists of 400 MB take"},
 		{"informers-of-400-mb-test-watch-list", "The memory that 16 watches with initial events of 400 MB take"},
