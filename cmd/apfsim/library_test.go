@@ -113,7 +113,29 @@ func figure(value float64, unit string) string {
 	return strconv.FormatFloat(value, 'g', 6, 64)
 }
 
-// The reference has a table for each group, in the same order, and the README links to it.
+// controlsOf returns a row of the reference for a scenario of the library that has controls: what they are called, and their
+// ranges. Several scenarios of a file have the same.
+func controlsOf(t *testing.T, name string) string {
+	t.Helper()
+	all, wrong := loader.Load(scenarios.Files, scenarios.File(name), loader.Options{})
+	if err := wrong.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	for _, c := range all[0].Metadata.Controls {
+		unit := c.Unit
+		if unit != "" && !strings.HasPrefix(unit, "/") {
+			unit = " " + unit
+		}
+		parts = append(parts, fmt.Sprintf("%s: %v to %v%s", c.Name, c.Minimum, c.Maximum, unit))
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("| `%s` | %s |\n", name, strings.Join(parts, "<br>"))
+}
+
+// The reference has a table for each group, in the same order, and one of the controls, and the README links to the groups.
 func TestReferenceListsTheLibrary(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -133,7 +155,26 @@ func TestReferenceListsTheLibrary(t *testing.T) {
 			t.Errorf("README.md has no row %s", row)
 		}
 	}
-	if !strings.HasSuffix(string(reference), text.String()) {
+	text.WriteString(`
+## Controls of the playground
+
+In [the playground](../guides/playground.md), the readers of these scenarios can move [controls](scenario.md#controls). Anything else
+can be changed in the text of a scenario.
+
+| Scenario | Controls |
+|---|---|
+`)
+	for _, group := range scenarios.Groups {
+		for _, s := range group.Scenarios {
+			text.WriteString(controlsOf(t, s.Name))
+		}
+	}
+	head, _, _ := strings.Cut(string(reference), "\n## ")
+	if want := head + text.String(); *rewrite && string(reference) != want {
+		if err := os.WriteFile("../../docs/reference/scenarios.md", []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(reference) != want {
 		t.Errorf("docs/reference/scenarios.md does not end with\n%s", text.String())
 	}
 }

@@ -2,6 +2,7 @@ package playground
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,40 @@ func TestLibrary(t *testing.T) {
 	}
 	if values["Requests of each elephant"] != 10 || values["Queues"] != 1 || values["Seats"] != 10 || len(values) != 7 {
 		t.Errorf("controls: %v", values)
+	}
+}
+
+// The controls of the library lead to scenarios that can be run, wherever they are moved, each alone and all together. Each
+// group has some.
+func TestControlsOfTheLibrary(t *testing.T) {
+	for _, group := range scenarios.Groups {
+		controls := 0
+		for _, entry := range group.Scenarios {
+			var text Text
+			callInto(t, "scenario", asJSON(t, Named{entry.Name}), &text)
+			var checked Checked
+			callInto(t, "check", asJSON(t, Setting{Text: text.Text}), &checked)
+			for _, sc := range checked.Scenarios {
+				controls += len(sc.Controls)
+				tries := [][]string{nil, nil}
+				for _, c := range sc.Controls {
+					for i, value := range []float64{c.Minimum, c.Maximum} {
+						set := fmt.Sprint(c.Path, "=", value, c.Unit)
+						tries = append(tries, []string{set})
+						tries[i] = append(tries[i], set)
+					}
+				}
+				for _, set := range tries {
+					setting := Setting{Text: text.Text, Name: sc.Name, Set: set}
+					if _, err := setting.one(); err != nil {
+						t.Errorf("%s with %s: %v", sc.Name, set, err)
+					}
+				}
+			}
+		}
+		if controls == 0 {
+			t.Errorf("no scenario of %q has controls", group.Title)
+		}
 	}
 }
 

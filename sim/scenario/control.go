@@ -60,6 +60,8 @@ func (t *Control) Read(field string) (problem string) {
 		return "has the value " + strconv.Quote(document.Abridge(field)) + "; want a field with " + want
 	case value < t.Minimum || value > t.Maximum:
 		return "has the value " + strconv.Quote(document.Abridge(field)) + "; want one from minimum to maximum"
+	case t.Step > 0 && t.Step <= t.Maximum-t.Minimum && math.Abs(math.Remainder(value-t.Minimum, t.Step)) > 1e-6*t.Step: // a slider would move it
+		return "has the value " + strconv.Quote(document.Abridge(field)) + "; want minimum plus a multiple of step, " + strconv.FormatFloat(t.Step, 'g', -1, 64)
 	}
 	t.Value = value
 	return ""

@@ -136,12 +136,30 @@ func Value(s *scenario.Scenario, path string) (string, error) {
 	}
 	switch n := doc.Get(path); {
 	case n == nil:
-		return "", fmt.Errorf("%q: the scenario does not give this field a value", document.Abridge(path))
+		return "", fmt.Errorf("%q: the scenario does not give this field a value%s", document.Abridge(path), suggestField(doc, path))
 	case n.Kind != document.Number && n.Kind != document.String:
 		return "", fmt.Errorf("%q is %v; want a number, or a text with a number", document.Abridge(path), n.Kind)
 	default:
 		return n.Text, nil
 	}
+}
+
+// suggestField returns text that suggests what is meant by a path to nothing: the first part of it that does not exist, as the
+// most similar field beside it.
+func suggestField(doc *document.Document, path string) string {
+	for end := strings.LastIndexByte(path, '.'); end > 0; end = strings.LastIndexByte(path[:end], '.') {
+		parent := doc.Get(path[:end])
+		if parent == nil {
+			continue
+		}
+		var names []string
+		for i := range parent.Fields {
+			names = append(names, parent.Fields[i].Name)
+		}
+		name := path[end+1:]
+		return document.Suggest(name[:strings.IndexAny(name+".", ".[")], names)
+	}
+	return ""
 }
 
 // Cut cuts a text at the first separator that is outside of quotes and brackets.
