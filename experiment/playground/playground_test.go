@@ -237,10 +237,15 @@ func TestComparison(t *testing.T) {
 		want string
 	}{{base, "<b>NO CHANGE</b>"}, {head, "<b>WORSE</b>"}} {
 		var compared Compared
-		callInto(t, "compare", asJSON(t, Comparing{base, c.head, 3}), &compared)
+		callInto(t, "compare", asJSON(t, Comparing{base, c.head, 3, Window{Requests: 1000}}), &compared)
 		from := strings.Index(compared.Page, "<header>")
 		if header := compared.Page[from:strings.Index(compared.Page, "</header>")]; !strings.Contains(header, c.want) {
 			t.Errorf("want %q in:\n%s", c.want, header)
+		}
+		var ran Ran
+		callInto(t, "run", asJSON(t, Running{c.head, Window{Requests: 1000}}), &ran)
+		if a, b := compared.Recordings[0], compared.Recordings[1]; asJSON(t, b) != asJSON(t, ran.Recording) || (asJSON(t, a) == asJSON(t, b)) != (len(c.head.Set) == 0) {
+			t.Errorf("%v: the recordings are not those of the runs with the first seed", c.head.Set)
 		}
 	}
 }

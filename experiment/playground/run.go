@@ -105,6 +105,8 @@ type Comparing struct {
 	Base  Setting `json:"base"`
 	Head  Setting `json:"head"`
 	Seeds int     `json:"seeds"` // how many, from that of the base
+	// Recording is of the runs with the first seed.
+	Recording Window `json:"recording"`
 }
 
 // MaxSeeds is with how many seeds the page compares two settings.
@@ -113,11 +115,16 @@ const MaxSeeds = 20
 // Compared is the answer of the call "compare".
 type Compared struct {
 	Page string `json:"page"` // the comparison, as apfsim compare writes it
+	// Recordings are those of the base and of the head; nil if nothing was to be recorded.
+	Recordings [2]*Recording `json:"recordings"`
 }
 
 func compareSettings(ctx context.Context, c *Comparing, progress Progress) (*Compared, error) {
 	if c.Seeds < 1 || c.Seeds > MaxSeeds {
 		return nil, fmt.Errorf("seeds: %d: want from 1 to %d", c.Seeds, MaxSeeds)
+	}
+	if err := c.Recording.check(); err != nil {
+		return nil, err
 	}
 	var sides [2]*scenario.Scenario
 	for i, s := range []*Setting{&c.Base, &c.Head} {
@@ -133,20 +140,32 @@ func compareSettings(ctx context.Context, c *Comparing, progress Progress) (*Com
 	if first+uint64(c.Seeds) < first {
 		return nil, errors.New("seed: is too large for several runs")
 	}
+	var answer Compared
 	var runs [2]*compare.Replications
 	for i, sc := range sides {
 		together := compare.NewReplicator(sc.Metadata.Name, 0, nil)
 		for k := range c.Seeds {
 			sc.Spec.Seed = first + uint64(k)
 			done := i*c.Seeds + k
-			measured, err := execute(ctx, sim.New(sc), func(share float64) { progress((float64(done) + share) / float64(2*c.Seeds)) })
+			simulation := sim.New(sc)
+			window := c.Recording
+			if k > 0 {
+				window.Requests = 0
+			}
+			recording := newRecorder(window, simulation)
+			simulation.Observe(recording.observer())
+			measured, err := execute(ctx, simulation, func(share float64) { progress((float64(done) + share) / float64(2*c.Seeds)) })
 			if err != nil {
 				return nil, err
+			}
+			if k == 0 {
+				answer.Recordings[i] = recording.result()
 			}
 			together.Add(collect.NewReplication(measured))
 		}
 		runs[i] = together.Replications()
 	}
-	page, err := pageOf(report.ComparisonDocument(compare.Compare("A", runs[0], "B", runs[1]), false))
-	return &Compared{page}, err
+	var err error
+	answer.Page, err = pageOf(report.ComparisonDocument(compare.Compare("A", runs[0], "B", runs[1]), false))
+	return &answer, err
 }

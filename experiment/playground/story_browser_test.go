@@ -88,7 +88,7 @@ func TestFirstStoryInABrowser(t *testing.T) {
 	if _, hand := b.move("3"); hand.rejected != "0 %" {
 		t.Errorf("hands: the mice: %v", hand)
 	}
-	b.script(`document.querySelector("#time").value = 600; document.querySelector("#time").dispatchEvent(new Event("input")); document.querySelector("#flow").value = "mice"; document.querySelector("#follow").click()`)
+	b.script(`document.querySelector("#picture .time").value = 600; document.querySelector("#picture .time").dispatchEvent(new Event("input")); document.querySelector("#flow").value = "mice"; document.querySelector("#follow").click()`)
 	if text := eval[string](b, `document.querySelector("#followed").textContent`); !strings.Contains(text, " of mice ") || !strings.Contains(text, "in its hand") || !strings.Contains(text, "got a seat at ") {
 		t.Errorf("the followed request: %s", text)
 	}
@@ -246,6 +246,63 @@ func TestLinkInABrowser(t *testing.T) {
 	b.NoComplaints()
 }
 
+// Two settings move beside each other on a wide screen, and below each other on a narrow one: one slider, the same time.
+func TestComparisonInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.Do(chromedp.EmulateViewport(1280, 900))
+	b.open(url)
+	b.script(`document.querySelector("#compare").open = true; document.querySelector("#keep").click()`)
+	b.move("30")
+	b.script(`document.querySelector("#seeds").value = 2; document.querySelector("#comparing").click()`)
+	b.WaitFor(`document.querySelectorAll("#compare figure").length === 2 && !document.querySelector("#compare .film").hidden && document.querySelector("#status").textContent === "Done."`)
+	type placed struct{ Left, Top, Width float64 }
+	places := func() []placed {
+		return eval[[]placed](b, `[...document.querySelectorAll("#compare canvas")].map(c => c.getBoundingClientRect()).map(r => ({left: r.left, top: r.top, width: r.width}))`)
+	}
+	moments := func() []string {
+		return eval[[]string](b, `[...document.querySelectorAll("#compare .moment")].map(m => m.textContent)`)
+	}
+	at := func() (together string) {
+		for i, m := range moments() {
+			time, _, _ := strings.Cut(m, ":")
+			if i > 0 && time != together {
+				t.Errorf("the pictures show %s and %s", together, time)
+			}
+			together = time
+		}
+		return together
+	}
+	if got := eval[[]string](b, `[...document.querySelectorAll("#compare figcaption")].map(c => c.textContent)`); strings.Join(got, "|") != "A: first-story|B: first-story with Mice 30" {
+		t.Errorf("captions %q", got)
+	}
+	if p := places(); p[0].Top != p[1].Top || p[1].Left < p[0].Left+p[0].Width {
+		t.Errorf("on a wide screen: %v", p)
+	}
+	b.script(`{ const s = document.querySelector("#compare .time"); s.value = 500; s.dispatchEvent(new Event("input")) }`)
+	before := at()
+	if m := moments(); m[0] == m[1] {
+		t.Errorf("both show %s", m[0])
+	}
+	b.script(`document.querySelector("#compare .step").click()`)
+	after := at()
+	if before == after {
+		t.Errorf("a step stays at %s", after)
+	}
+	b.script(`document.querySelector("#compare .play").click()`)
+	b.WaitFor(`!document.querySelector("#compare .moment").textContent.startsWith("` + after + `")`)
+	b.script(`document.querySelector("#compare .play").click()`)
+	at()
+	b.shoot("comparison-1280")
+	b.Do(chromedp.EmulateViewport(390, 844))
+	b.WaitFor(`innerWidth === 390`)
+	if p := places(); p[0].Left != p[1].Left || p[1].Top <= p[0].Top || p[0].Left+p[0].Width > 390 {
+		t.Errorf("on a narrow screen: %v", p)
+	}
+	b.shoot("comparison-390")
+	b.NoComplaints()
+}
+
 // The page fits screens of both widths, in both colours.
 func TestPageFitsInABrowser(t *testing.T) {
 	url := wasmPage(t)
@@ -255,7 +312,7 @@ func TestPageFitsInABrowser(t *testing.T) {
 		for _, width := range []int64{1280, 390} {
 			b.Do(chromedp.EmulateViewport(width, 844))
 			b.open(url)
-			b.script(`document.querySelector("#time").value = 500; document.querySelector("#time").dispatchEvent(new Event("input"))`)
+			b.script(`document.querySelector("#picture .time").value = 500; document.querySelector("#picture .time").dispatchEvent(new Event("input"))`)
 			name := fmt.Sprintf("%s-%d", scheme, width)
 			b.shoot(name)
 			b.script(`document.querySelectorAll("details").forEach(d => { d.open = true }); document.querySelector("#explain form button").click(); document.querySelector("#collisions form button").click()`)

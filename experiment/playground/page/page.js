@@ -1,7 +1,7 @@
 import { engine } from "./engine.js";
 import { editor } from "./editor.js";
 import { story, valuesAt } from "./story.js";
-import * as picture from "./picture.js";
+import { Player, recolour } from "./picture.js";
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const make = (name, attributes = {}, ...children) => {
@@ -22,7 +22,7 @@ const state = {
   step: -1, // of the story
 };
 let checked = null; // the answer of the latest check
-let checking = 0, running = null, keptSetting = null, latest = null;
+let checking = 0, running = null, kept = null, latest = null;
 
 const status = text => { $("#status").textContent = text; };
 const text = editor($("#editor"), () => { clearTimeout(checking); checking = setTimeout(() => check(), 300); });
@@ -127,11 +127,27 @@ async function run(fromNs = 0) {
   $("#answer").className = "answer " + mood;
   $("#answer").replaceChildren(make("b", {}, (answer.status || "").toUpperCase()), " " + answer.sentence);
   frame($("#report"), answer.page);
-  if (answer.recording) picture.show(answer.recording, run);
+  if (answer.recording) showPicture(answer.recording);
   if (state.step >= 0) tellStory(answer);
   latest = answer;
   remember();
 }
+
+// The moving picture of the run.
+const film = new Player($("#picture .film"), {
+  onFollow: (workload, sentences) => {
+    if (workload) $("#flow").value = workload;
+    else $("#flow").replaceChildren(...film.workloads.map(name => new Option(name, name)));
+    if ($("#followed").textContent !== sentences) $("#followed").textContent = sentences;
+  },
+});
+function showPicture(recording) {
+  $("#picture").hidden = false; // a picture that is not shown has no width
+  $("#picture").hidden = !film.show([recording]);
+  $("#from").value = String(recording.fromNs / 1e9);
+}
+$("#follow").addEventListener("click", () => film.followNext($("#flow").value));
+$("#record").addEventListener("click", () => run(Math.round(Math.max(0, Number($("#from").value.replace(",", ".")) || 0) * 1e9)));
 
 function finish() {
   running = null;
@@ -331,11 +347,16 @@ $("#share").addEventListener("click", async () => {
 
 // Two settings.
 $("#keep").addEventListener("click", () => {
-  keptSetting = setting();
+  if (!current()) return;
+  kept = { setting: setting(), words: told() };
   $("#comparing").disabled = false;
-  $("#kept").textContent = "A: " + told(keptSetting);
+  $("#kept").textContent = `A is kept: ${kept.words}.`;
 });
-const told = s => `${current() ? current().name : "scenario"}${s.set.length ? " with " + s.set.join(", ") : ""}${s.config ? ", with your objects" : ""}`;
+// told says what is set, by the names of the controls that were moved.
+const told = () => {
+  const moved = current().controls.filter(c => c.path in state.values).map(c => `${c.name} ${state.values[c.path]}${c.unit && !c.unit.startsWith("/") ? " " : ""}${c.unit}`);
+  return `${current().name}${moved.length ? " with " + moved.join(", ") : ""}${state.config ? ", with your objects" : ""}`;
+};
 // long makes a call that can take a while, in a section with a place for its page.
 async function long(section, name, args) {
   cancel();
@@ -348,7 +369,10 @@ async function long(section, name, args) {
     finish();
     if (answer.errors) return status(answer.errors.map(e => e.message).join("; "));
     status("Done.");
-    if (answer.page) return frame($(".framed", section), answer.page);
+    if (answer.page) {
+      frame($(".framed", section), answer.page);
+      return answer;
+    }
     const out = $("pre", section);
     out.hidden = false;
     out.textContent = answer.printed;
@@ -357,10 +381,16 @@ async function long(section, name, args) {
   }
 }
 $("#comparing").addEventListener("click", async () => {
-  const head = setting();
-  $("#kept").textContent = `A: ${told(keptSetting)}. B: ${told(head)}.`;
-  await long($("#compare"), "compare", { base: keptSetting, head: { ...head, seed: keptSetting.seed }, seeds: Math.min(20, Math.max(1, parseInt($("#seeds").value, 10) || 5)) });
+  if (!current()) return;
+  const a = kept, seeds = Math.min(20, Math.max(1, parseInt($("#seeds").value, 10) || 5)), captions = [`A: ${a.words}`, `B: ${told()}`];
+  $("#kept").textContent = captions.join(". ") + ".";
+  const answer = await long($("#compare"), "compare", { base: a.setting, head: { ...setting(), seed: a.setting.seed }, seeds, recording: { server: 0, fromNs: 0, requests: 20000 } });
+  if (!answer) return;
+  const holder = $("#compare .film");
+  holder.hidden = false; // a picture that is not shown has no width
+  holder.hidden = !both.show(answer.recordings, captions);
 });
+const both = new Player($("#compare .film")); // of A and B
 
 // Questions.
 $("#explain form").addEventListener("submit", async e => {
@@ -385,7 +415,7 @@ function setTheme(name) {
   const next = (name || (dark.matches ? "dark" : "light")) === "dark" ? "Light" : "Dark";
   $("#theme").textContent = next;
   $("#theme").setAttribute("aria-label", next + " colours");
-  picture.recolour();
+  recolour();
   for (const f of document.querySelectorAll("iframe[srcdoc]")) {
     const page = f.srcdoc.replace(/<html lang="en"[^>]*>/, '<html lang="en">');
     if (page) f.srcdoc = theming(page);
