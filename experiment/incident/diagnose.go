@@ -1,3 +1,7 @@
+//go:build !js
+
+// A diagnosis needs what the program for a browser does without: searches for remedies, and the charts of their results.
+
 package incident
 
 import (

@@ -10,7 +10,8 @@ import (
 	"apfsim/reports/report"
 )
 
-// Document returns the report of the import in words. The files are in the folder dir, and scenario is one of them.
+// Document returns the report of the import in words. The files are in the folder dir, and scenario is one of them. Without a
+// folder, it does not say where they are.
 func (r *Report) Document(dir, scenario string) *report.Document {
 	d := &report.Document{Title: "Import", Data: r, Replay: &report.Verdict{Sentences: report.ReplaySentences(r.Replay)}}
 	add := func(name, title string, parts ...report.Part) {
@@ -31,8 +32,11 @@ func (r *Report) Document(dir, scenario string) *report.Document {
 		settings.AddTexts(strings.TrimPrefix(s.Field, "spec."), s.Value, s.Source)
 	}
 	add("settings", "Settings", report.Part{Table: settings})
-	add("missing", "What the logs do not contain", report.Part{Heading: "What the logs do not contain", List: r.notes()},
-		report.Part{Paragraph: fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", dir, scenario)})
+	missing := []report.Part{{Heading: "What the logs do not contain", List: r.notes()}}
+	if dir != "" {
+		missing = append(missing, report.Part{Paragraph: fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", dir, scenario)})
+	}
+	add("missing", "What the logs do not contain", missing...)
 	return d
 }
 

@@ -82,6 +82,20 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 	if err := set.MakeFolder(o.Dir); err != nil {
 		return nil, err
 	}
+	return importTo(ctx, &o, &diskFolder{dir: o.Dir, set: &set})
+}
+
+// ImportInMemory is Import without a file system: it returns the files by their names, and sorts in memory. Dir is only a
+// name. If the trace has more than so many bytes, the error is an [input.TooLong].
+func ImportInMemory(ctx context.Context, o Options, most int64) (*Report, map[string][]byte, error) {
+	o.Memory = 1 << 40 // so that nothing is sorted in a temporary file
+	to := &memoryFolder{most: most}
+	report, err := importTo(ctx, &o, to)
+	return report, to.files, err
+}
+
+// importTo imports logs to a folder.
+func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error) {
 	m := &importing{report: newReport(), needed: drawKeys{}}
 	m.Log, err = requests.Read(ctx, requests.Options{Sources: o.Sources, Strict: o.Strict, Dir: o.Dir, Memory: o.Memory,
 		Joined: func(q *requests.Request) {
@@ -110,7 +124,7 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, &WrongChoice{fmt.Sprintf("--zone: the httplog has the same requests %v %s than the audit log; use the time zone of the server: its offset from UTC is %v %s",
 			apart, direction, apart, offset)}
 	}
-	w, err := m.window(&o)
+	w, err := m.window(o)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +132,7 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	m.report.KubernetesVersion, m.report.VersionFrom = o.Settings.rules.Version, o.Settings.versionFrom
-	if err := m.write(ctx, &o, w, &set); err != nil {
+	if err := m.write(ctx, o, w, to); err != nil {
 		return nil, err
 	}
 	return m.report, nil

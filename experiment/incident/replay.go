@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"time"
 
-	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -17,13 +16,13 @@ import (
 // replayFiles are the files of an import that are not in their folder yet.
 type replayFiles struct {
 	texts map[string][]byte
-	trace *atomicfile.File
+	trace folder
 }
 
 // Open implements fs.FS.
 func (f *replayFiles) Open(name string) (fs.File, error) {
 	if name == TraceFile {
-		return f.trace.Open()
+		return f.trace.open()
 	}
 	text, ok := f.texts[name]
 	if !ok {

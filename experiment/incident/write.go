@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"apfsim/experiment"
-	"apfsim/internal/atomicfile"
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/result"
@@ -22,7 +20,7 @@ import (
 // Names of the files of an import.
 const (
 	TraceFile    = "trace.jsonl"
-	ScenarioFile = experiment.ScenarioFile
+	ScenarioFile = "scenario.yaml" // package experiment runs this file of a folder
 	ReportFile   = "import.json"
 )
 
@@ -56,7 +54,7 @@ type writing struct {
 }
 
 // write writes all files.
-func (m *importing) write(ctx context.Context, o *Options, win window, set *atomicfile.Set) error {
+func (m *importing) write(ctx context.Context, o *Options, win window, to folder) error {
 	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed), shown: newShown(win.endNs - win.startNs)}
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
@@ -72,13 +70,11 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 			return err
 		}
 	}
-	file, err := files.Create(set, filepath.Join(o.Dir, TraceFile))
-	if err != nil {
+	var err error
+	if w.out, err = to.create(); err != nil {
 		return err
 	}
-	file.File.Unsynced()
-	w.out = file
-	if err := file.Complete(m.Each(ctx, w.request)); err != nil {
+	if err := to.complete(m.Each(ctx, w.request)); err != nil {
 		return err
 	}
 	slices.SortFunc(m.report.Levels, func(a, b LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
@@ -96,7 +92,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	}
 	m.report.clients, m.report.intervalNs = w.shown.all(), w.shown.intervalNs
 	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
-	scenario, err := w.replay(ctx, o, &replayFiles{texts, file.File})
+	scenario, err := w.replay(ctx, o, &replayFiles{texts, to})
 	if err != nil {
 		return err
 	}
@@ -106,13 +102,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, set *atom
 	})
 	// The report is written last: if it exists, all other files exist.
 	list.Add(ReportFile, func(w io.Writer) error { return format.WriteJSON(w, m.report) })
-	if err := list.AddTo(set, o.Dir); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return set.Commit()
+	return to.commit(ctx, &list)
 }
 
 // nothingLeft is the error of logs without a request for the trace.

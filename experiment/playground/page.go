@@ -118,7 +118,7 @@ func serveCall(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	name := r.PathValue("name")
-	if name == "run" || name == "compare" {
+	if name == "run" || name == "compare" || name == "import" {
 		running.Lock()
 		defer running.Unlock()
 	}

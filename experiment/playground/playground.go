@@ -1,5 +1,5 @@
 // Package playground answers the calls of a page in which people try the simulator: it lists the library, checks a scenario,
-// runs it, compares two settings of it, explains a request and computes a collision table. The page and the
+// runs it, compares two settings of it, imports a log, explains a request and computes a collision table. The page and the
 // package do not know how a call reaches the other: in a browser, a worker runs the package as WebAssembly (cmd/playground);
 // apfsim serve runs it natively behind a server on the loopback interface. Both give the same bytes.
 //
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"apfsim/core/rules"
 	"apfsim/document"
@@ -34,6 +35,7 @@ var calls = map[string]func(context.Context, []byte, Progress) (any, error){
 	"schema":     call(schema),
 	"run":        call(run),
 	"compare":    call(compareSettings),
+	"import":     call(importLog),
 	"explain":    call(explain),
 	"collisions": call(collisions),
 }
@@ -142,11 +144,15 @@ type Setting struct {
 	Set    []string `json:"set"`    // assignments PATH=VALUE, as those of --set
 	Config string   `json:"config"` // flow-control objects, as kubectl prints them, that replace those of the scenario; "" for the scenario's own
 	Seed   *uint64  `json:"seed"`   // nil for the scenario's own
+	// Files are those that the text names, such as the trace of a log that was imported.
+	Files map[string]string `json:"files"`
 }
 
 // load reads the scenarios of a setting. The error is document.Errors.
 func (s *Setting) load() ([]*scenario.Scenario, error) {
-	fsys := files{scenarioFile: s.Text}
+	fsys := files{}
+	maps.Copy(fsys, s.Files)
+	fsys[scenarioFile] = s.Text
 	set := assign.New("setting", s.Set)
 	if s.Config != "" {
 		fsys[configFile] = s.Config

@@ -206,12 +206,23 @@ func TestHostileTextsInABrowser(t *testing.T) {
 	for name, content := range map[string]string{
 		"bomb.yaml": bomb, "deep.yaml": strings.Repeat("[", 100_000), "binary": "\x00\xff\xfe", "empty": "",
 		"log.jsonl": `{"kind":"Event","apiVersion":"audit.k8s.io/v1","requestURI":"` + attack + `"}`,
+		"deep.log":  `{"auditID":` + strings.Repeat(`{"a":`, 100_000),
 		"objects":   "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchema\nmetadata: {name: \"" + attack + "\"}\n",
 	} {
 		drop(name, content)
 		if said := eval[string](b, `document.querySelector("#dropped").textContent`); !strings.Contains(said, "cannot be used") {
 			t.Errorf("%s: the page says %q", name, said)
 		}
+	}
+	hostile := strings.NewReplacer("kubectl/v1.37.0", attack, "node-7", `</script>`+attack, "service-accounts", "]]>"+attack).Replace(logOf(t, "audit.log"))
+	b.script(`document.querySelector("#status").textContent = ""`)
+	drop("<img src=x onerror=top.hacked=1>.log", hostile)
+	if said := eval[string](b, `document.querySelector("#dropped").textContent`); !strings.Contains(said, "of which this scenario replays") {
+		t.Errorf("the page says %q", said)
+	}
+	b.WaitFor(`document.querySelector("#cancel").hidden`)
+	if hash := eval[string](b, `location.hash`); hash != "" {
+		t.Errorf("after a log, the address has %s", hash)
 	}
 	for _, link := range []string{"#AAAA", "#%%%", "#" + strings.Repeat("A", 10_000)} {
 		b.Do(chromedp.Navigate("about:blank"))

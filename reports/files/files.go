@@ -52,6 +52,9 @@ func (l *List) Append(other *List) {
 	l.err = errors.Join(l.err, other.err)
 }
 
+// All returns the files, or why one of them could not be made.
+func (l *List) All() ([]File, error) { return l.Files, l.err }
+
 // AddTo adds the files to a set, which writes them when it is committed.
 func (l *List) AddTo(set *atomicfile.Set, folder string) error {
 	if l.err != nil {

@@ -11,7 +11,7 @@ const make = (name, attributes = {}, ...children) => {
   return e;
 };
 
-// What is set. A link has all of it but config.
+// What is set. A link has all of it but what was dropped.
 const state = {
   library: "elephants-and-mice", // "" for a text that is nobody's
   original: "", // text of the library
@@ -19,6 +19,8 @@ const state = {
   values: {}, // of the controls that were moved, by path
   seed: "", // "" for that of the scenario
   config: "", // dropped objects
+  files: {}, // of a dropped log, as the simulator reads it
+  dropped: "", // the file that the text comes from
   step: -1, // of the story
 };
 let checked = null; // the answer of the latest check
@@ -31,7 +33,7 @@ const text = editor($("#editor"), () => { clearTimeout(checking); checking = set
 function setting() {
   const summary = current();
   const set = summary ? summary.controls.filter(c => c.path in state.values).map(c => `${c.path}=${state.values[c.path]}${c.unit}`) : [];
-  return { text: text.text, name: state.name, set, config: state.config, seed: state.seed === "" ? null : Number(state.seed) };
+  return { text: text.text, name: state.name, set, config: state.config, files: state.files, seed: state.seed === "" ? null : Number(state.seed) };
 }
 const current = () => checked && (checked.scenarios.find(s => s.name === state.name) || checked.scenarios[0]);
 
@@ -91,12 +93,17 @@ function showControls(summary) {
   $("#seed").placeholder = String(summary.seed);
 }
 
+// fresh forgets what was set, but the objects of the reader.
+function fresh(next) {
+  Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "", files: {}, dropped: "" }, next);
+  $("#seed").value = "";
+}
+
 // open shows a scenario of the library.
 async function open(name) {
   const answer = await ask("scenario", { name });
   if (!answer || answer.errors) { if (answer) status(answer.errors[0].message); return false; }
-  Object.assign(state, { library: name, original: answer.text, name: "", values: {}, seed: "" });
-  $("#seed").value = "";
+  fresh({ library: name, original: answer.text });
   $("#scenario").value = name;
   text.text = answer.text;
   return check();
@@ -196,7 +203,7 @@ async function tell(step, moved = {}) {
   if (at.scenario) await open(at.scenario);
   else {
     const response = await fetch("story.yaml");
-    Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "" });
+    fresh({});
     text.text = await response.text();
     await check();
   }
@@ -244,6 +251,7 @@ async function packed(bytes, stream) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }
 async function fragment() {
+  if (state.dropped) return ""; // a file of the reader stays here
   const link = { values: state.values, seed: state.seed, name: state.name };
   if (state.step >= 0) link.step = state.step;
   else if (state.library && text.text === state.original) link.library = state.library;
@@ -254,7 +262,7 @@ async function fragment() {
 let remembering = 0;
 function remember() {
   const mine = ++remembering;
-  fragment().then(f => { if (mine === remembering) history.replaceState(null, "", f); });
+  fragment().then(f => { if (mine === remembering) history.replaceState(null, "", f || location.pathname); });
 }
 // MAX_LINK bounds the text of a link, which may come from anybody.
 const MAX_LINK = 1 << 20;
@@ -273,7 +281,7 @@ async function follow(fragment) {
   for (const [path, value] of Object.entries(link.values || {})) if (Number.isFinite(value)) values[path] = value;
   if (Number.isInteger(link.step) && story[link.step]) return tell(link.step, values);
   if (typeof link.text === "string") {
-    Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "" });
+    fresh({});
     $("#scenario").value = "";
     text.text = link.text;
     state.name = String(link.name || "");
@@ -290,16 +298,24 @@ async function follow(fragment) {
 
 // Files of the reader: they stay in this page.
 const MAX_FILE = 32 << 20;
+const LOG = /\bauditID\b|audit\.k8s\.io\/v|HTTP\\*" +verb=/; // what a line of a log has
+async function isLog(file) {
+  const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  return head[0] === 0x1f && head[1] === 0x8b || LOG.test(await file.slice(0, 1 << 16).text());
+}
+const say = words => { $("#dropped").textContent = words; $("#own").open = true; };
+async function droppedAll(files) {
+  $("#imported").hidden = true;
+  if (files.reduce((n, f) => n + f.size, 0) > MAX_FILE) return say(`${files.map(f => f.name).join(", ")}: more than ${MAX_FILE >> 20} MiB. Use the program, or a part.`);
+  const logs = [];
+  for (const f of files) if (await isLog(f)) logs.push(f); else await dropped(f);
+  if (logs.length) await droppedLogs(logs);
+}
 async function dropped(file) {
-  const say = words => { $("#dropped").textContent = words; $("#own").open = true; };
-  if (file.size > MAX_FILE) return say(`${file.name} has more than ${MAX_FILE >> 20} MiB.`);
   const content = await file.text();
   if (!content.trim()) return say(`${file.name} cannot be used: it is empty.`);
   if (/^kind: *["']?Scenario\b/m.test(content)) {
-    Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "", step: -1 });
-    $("#story").hidden = true;
-    $("#scenario").value = "";
-    text.text = content;
+    show(content, file.name);
     if (await check()) { say(`${file.name} is a scenario. It runs now.`); run(); } else say(`${file.name} is a scenario with errors.`);
     return;
   }
@@ -317,9 +333,56 @@ async function dropped(file) {
   say(`The objects of ${file.name} take the place of those of the scenario.${notes.length ? " " + notes.slice(0, 5).join(". ") + "." : ""} A link that you copy does not have them.`);
   run();
 }
+// show shows a scenario that comes from a file.
+function show(content, name, files = {}) {
+  if (state.step >= 0) { state.step = -1; $("#story").hidden = true; }
+  fresh({ files, dropped: name });
+  $("#scenario").value = "";
+  text.text = content;
+}
+// base64 returns the content of a file as a call takes it.
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}
+// droppedLogs makes a scenario of the logs of servers.
+async function droppedLogs(files) {
+  cancel();
+  const mine = running = new AbortController(), names = files.map(f => f.name).join(" and ");
+  $("#cancel").hidden = $("#progress").hidden = false;
+  $("#progress").removeAttribute("value"); // nobody knows how long it takes
+  say("");
+  status(`Reading ${names}…`);
+  let answer;
+  try {
+    const logs = await Promise.all(files.map(async f => ({ name: f.name, content: await base64(f), modifiedMs: f.lastModified })));
+    if (running !== mine) return;
+    answer = await engine.call("import", { logs }, () => {}, mine.signal);
+  } catch (e) {
+    if (running !== mine) return;
+    finish();
+    const cancelled = e.name === "AbortError";
+    status(cancelled ? "Cancelled." : "");
+    return cancelled || say(`${names} cannot be used: ${e.message}.`);
+  }
+  if (running !== mine) return;
+  finish();
+  status("");
+  if (answer.errors) return say(`${names} cannot be used: ${answer.errors.map(e => e.message).join("; ")}.`);
+  show(answer.text, names, answer.files);
+  const n = x => x.toLocaleString("en");
+  say(`${names}: ${n(answer.of)} ${answer.of === 1 ? "request" : "requests"}, of which this scenario replays ${n(answer.requests)}.${answer.badLines ? ` ${n(answer.badLines)} lines could not be read.` : ""} No link has them.`);
+  $("#imported").hidden = false;
+  $("#imported pre").textContent = answer.printed;
+  if (await check()) run();
+}
 addEventListener("dragover", e => e.preventDefault());
-addEventListener("drop", e => { e.preventDefault(); if (e.dataTransfer.files[0]) dropped(e.dataTransfer.files[0]); });
-$("#file").addEventListener("change", e => { if (e.target.files[0]) dropped(e.target.files[0]); });
+addEventListener("drop", e => { e.preventDefault(); if (e.dataTransfer.files.length) droppedAll([...e.dataTransfer.files]); });
+$("#file").addEventListener("change", e => { if (e.target.files.length) droppedAll([...e.target.files]); });
 $("#forget").addEventListener("click", () => { state.config = ""; $("#forget").hidden = true; $("#file").value = ""; $("#dropped").textContent = ""; run(); });
 
 // Controls.
@@ -341,6 +404,7 @@ $("#reset").addEventListener("click", async () => {
 $("#seed").addEventListener("input", e => { if (/^[0-9]{0,15}$/.test(e.target.value)) state.seed = e.target.value; else e.target.value = state.seed; });
 $("#share").addEventListener("click", async () => {
   const f = await fragment();
+  if (!f) return status(`There is no link: this comes from ${state.dropped}, a file of yours, and stays on this page.`);
   history.replaceState(null, "", f);
   try { await navigator.clipboard.writeText(location.href); status("The link is copied." + (state.config ? " It does not have the file that you loaded." : "")); } catch { status("The address of this page is the link."); }
 });

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -73,6 +74,16 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 		return nil, errors.New(strings.Join(wrong, "\n"))
 	}
 	return all, nil
+}
+
+// Text returns a file whose content is in memory. Reference is a time near those of the log, or zero.
+func Text(name string, content []byte, reference time.Time, o logfile.Options) Source {
+	return Source{Name: name, Open: func(ctx context.Context, known time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+		if known.IsZero() {
+			known = reference
+		}
+		return open(input.Reader(ctx, bytes.NewReader(content)), nil, name, o, known, adjusted)
+	}}
 }
 
 func exists(name string) bool {

@@ -1,0 +1,121 @@
+package playground
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"apfsim/experiment/incident"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+const logsOfTests = "../../cmd/apfsim/testdata/audit/"
+
+func logOf(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(logsOfTests + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func compressed(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(text))
+	z.Close()
+	return b.Bytes()
+}
+
+// A log on the page becomes what apfsim import makes of it, whether it is compressed or not, and can be run.
+func TestLogBecomesThatOfImport(t *testing.T) {
+	settings, err := incident.ReadSettings("", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "audit")
+	names := []string{logsOfTests + "audit.log", logsOfTests + "kube-apiserver.log"}
+	modified := time.Date(2026, time.October, 3, 0, 0, 0, 0, time.UTC)
+	sources, err := requests.Sources(names, nil, logfile.Options{Reference: modified})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := incident.Import(t.Context(), incident.Options{Sources: sources, Settings: settings, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	audit, http := logOf(t, "audit.log"), logOf(t, "kube-apiserver.log")
+	for _, logs := range [][]LogFile{
+		{{"audit.log", []byte(audit), 0}, {"kube-apiserver.log", []byte(http), modified.UnixMilli()}},
+		{{"audit.log.gz", compressed(audit), 0}, {"kube-apiserver.log", compressed(http), modified.UnixMilli()}},
+	} {
+		var got Imported
+		callInto(t, "import", asJSON(t, Logged{logs}), &got)
+		if got.Text != want(incident.ScenarioFile) || got.Files[incident.TraceFile] != want(incident.TraceFile) || len(got.Files) != 1 {
+			t.Errorf("%s: got\n%s\nwant\n%s", logs[0].Name, got.Text, want(incident.ScenarioFile))
+		}
+		if got.Requests != report.Requests.InTrace || got.Of != report.Requests.Total || !strings.Contains(got.Printed, "Requests") {
+			t.Errorf("%d of %d requests, want %d of %d; printed\n%s", got.Requests, got.Of, report.Requests.InTrace, report.Requests.Total, got.Printed)
+		}
+		var ran Ran
+		callInto(t, "run", asJSON(t, Running{Setting{Text: got.Text, Files: got.Files}, Window{Requests: 100}}), &ran)
+		if ran.Recording.Requests == 0 {
+			t.Error("the replay has no requests")
+		}
+	}
+}
+
+// What is no log, or too much of one, is an error that says so.
+func TestLogsThatCannotBeImported(t *testing.T) {
+	cut := compressed(strings.Repeat(logOf(t, "audit.log"), 3))
+	for _, c := range []struct {
+		log  LogFile
+		want string
+	}{
+		{LogFile{"empty.log", nil, 0}, "the logs contain no requests"},
+		{LogFile{"shop.log", []byte("a\nb\n"), 0}, "the logs contain no requests: none of 2 lines"},
+		{LogFile{"deep.log", []byte(`{"auditID":` + strings.Repeat(`{"a":`, 1_000_000)), 0}, "the logs contain no requests"},
+		{LogFile{"pack.zip", []byte("PK\x03\x04"), 0}, "compressed with zip"},
+		{LogFile{"bad.gz", []byte("\x1f\x8bxxxxxxxxxxxxxxxxxx"), 0}, "bad.gz: gzip: invalid header"},
+		{LogFile{"bomb.gz", compressed(strings.Repeat("x", maxLog+1)), 0}, "without compression, the logs have more than 128 MiB"},
+	} {
+		all := errorsOf(t, Call(t.Context(), "import", []byte(asJSON(t, Logged{[]LogFile{c.log}})), func(float64) {}))
+		if len(all) != 1 || !strings.Contains(all[0].Message, c.want) {
+			t.Errorf("%s: got %v, want %q", c.log.Name, all, c.want)
+		}
+	}
+	if all := errorsOf(t, Call(t.Context(), "import", []byte(`{}`), func(float64) {})); len(all) != 1 || all[0].Message != "want a file with the log of a server" {
+		t.Errorf("no log: %v", all)
+	}
+	var got Imported // what a server was writing when the file was copied
+	callInto(t, "import", asJSON(t, Logged{[]LogFile{{"cut.gz", cut[:len(cut)-20], 0}}}), &got)
+	if got.Requests == 0 {
+		t.Error("nothing of a log that is cut off")
+	}
+}
+
+// A trace that is longer than a run can be given is an error, not a part of it.
+func TestImportInMemoryHasALimit(t *testing.T) {
+	settings, err := incident.ReadSettings("", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := requests.Text("audit.log", []byte(logOf(t, "audit.log")), time.Time{}, logfile.Options{})
+	_, made, err := incident.ImportInMemory(t.Context(), incident.Options{Sources: []requests.Source{source}, Settings: settings, Dir: "audit"}, 100)
+	if err == nil || !strings.Contains(err.Error(), "has more than") || made != nil {
+		t.Errorf("made %d files: %v", len(made), err)
+	}
+}
