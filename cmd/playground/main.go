@@ -7,14 +7,24 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 	"syscall/js"
 
 	"apfsim/experiment/playground"
 )
 
+// A worker has one thread, so that the collector of garbage stops the run. Most runs allocate less than a hundred megabytes in
+// all, and the memory is given back with the worker: garbage is collected seldom until there are this many bytes.
+const (
+	gcPercent   = 3000
+	memoryLimit = 512 << 20
+)
+
 // apfsimCall(name, arguments, progress) returns the answer. Both are JSON. The worker does nothing else until then:
 // a call is ended by ending its worker.
 func main() {
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(memoryLimit)
 	js.Global().Set("apfsimCall", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		progress := func(share float64) { args[2].Invoke(share) }
 		return string(playground.Call(context.Background(), args[0].String(), []byte(args[1].String()), progress))
