@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -291,8 +290,7 @@ func TestLoadThatTheLogHasNot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		beyond := slices.ContainsFunc(run.Summary.Verdict.Trust, func(t result.Trust) bool { return t.ID == result.BeyondFit })
-		if beyond != c.beyond {
+		if run.Summary.Verdict.Distrusts(result.UnknownCapacity) != c.beyond {
 			t.Errorf("load %g: %q", c.load, run.Summary.Verdict.Notes())
 		}
 	}

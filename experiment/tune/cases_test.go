@@ -2,6 +2,7 @@ package tune
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,20 @@ func TestNoChangeNeeded(t *testing.T) {
 	a := c.solve(t, 1)
 	if a.Needed || a.Selected != nil || a.Present.Passes != a.Present.Runs {
 		t.Errorf("needed %v, selected %v, held in %+v; want no change, and all runs to hold", a.Needed, a.Selected, a.Present)
+	}
+}
+
+// Goals that hold with executions of a smaller load say nothing: nobody knows how long they take with this one.
+func TestLoadThatTheExecutionsAreNotOf(t *testing.T) {
+	for average, want := range map[string]string{"0.9": "NO CHANGE NEEDED", "0.4": "NOT KNOWN"} {
+		b := builder{servers: "maxRequestsInflight: 60, maxMutatingRequestsInflight: 0, capacity: {average: " + average + "}", duration: "20s", warmup: "0s"}
+		b.level("jobs", 95, "", noBorrowing)
+		b.add("jobs", "jobs", "app", 1, "exponential: {mean: 10ms}", "poisson: {rate: 100/s}")
+		b.goal("rejected{workload:jobs}", "rate == 0")
+		a, _ := solveRandom(t, randomProblem{text: b.text(), kinds: Usual})
+		if got := a.Document().Answer; a.Needed || got.Status != want || slices.Contains(got.Why, slower) != (want == "NOT KNOWN") {
+			t.Errorf("an average of %s: needed %v, %+v; want %s", average, a.Needed, got, want)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/report"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -92,6 +93,10 @@ func (a *Answer) answer() *report.Answer {
 			why = []string{fmt.Sprintf("A run holds with a probability of more than %v, at %s confidence.", acceptable, format.Percent(*a.Confidence))}
 		}
 		why = append(why, a.breakSentences()...)
+		if a.unknownCapacity() {
+			return &report.Answer{Status: "NOT KNOWN", Judgement: judge.Neutral, Why: append([]string{slower}, why...),
+				Sentence: fmt.Sprintf("The goals hold in %d of %d runs, with executions of a smaller load.", a.Present.Passes, a.Present.Runs)}
+		}
 		why = append(why, "Nothing has to be changed. If the cluster disagrees, the scenario does not describe it.")
 		return &report.Answer{Status: "NO CHANGE NEEDED", Judgement: judge.Good, Why: why,
 			Sentence: fmt.Sprintf("The goals hold in %d of %d runs.", a.Present.Passes, a.Present.Runs)}
@@ -102,6 +107,9 @@ func (a *Answer) answer() *report.Answer {
 				a.Confirmed.Passes, a.Confirmed.Runs, *a.Probability, format.Percent(*a.Confidence), now)
 		}
 		why := append([]string{proof, a.costSentence()}, a.breakSentences()...)
+		if a.unknownCapacity() {
+			why = append([]string{slower}, why...)
+		}
 		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: why}
 	}
 	sentence := fmt.Sprintf("None of the %s suffices.", format.Counted(a.Candidates, "candidate"))
@@ -120,6 +128,13 @@ func (a *Answer) answer() *report.Answer {
 		why = append(why, a.notTriedText())
 	}
 	return &report.Answer{Status: "NONE SUFFICES", Judgement: judge.Bad, Sentence: sentence, Why: why}
+}
+
+// slower is what an answer depends on if nothing says how fast the servers execute with the load.
+const slower = "This is so only if the servers are as fast with this load as with the smaller one of the log, which is not known. Measure their capacity, or take a log of a busier time."
+
+func (a *Answer) unknownCapacity() bool {
+	return slices.ContainsFunc(a.ofRuns, func(t result.Trust) bool { return t.ID == result.UnknownCapacity })
 }
 
 // closestSentence says how near to the goals the closest candidate comes, and by how much it misses them.

@@ -47,12 +47,12 @@ func (c *crowd) end(r *server.Request, counts bool) {
 // averageMore is by how much the average may be greater than the measured one, because both are those of random requests.
 const averageMore = 1.25
 
-// trust adds the reason BeyondFit if the run, whose window takes so long, goes beyond what was measured.
+// trust adds the reason BeyondFit or UnknownCapacity if the run, whose window takes so long, goes beyond what was measured.
 func (c *crowd) trust(s *result.Summary, windowNs int64) {
 	if e := s.Total.Execution; c.average > 0 && e != nil {
 		// By Little's law.
 		if x := float64(e.Count) * float64(e.MeanNs) / float64(windowNs) / float64(len(c.executing)); x > averageMore*c.average {
-			s.AddTrust(result.BeyondFit, fmt.Sprintf("a server executes %s requests at a time on average. The executions are those of a server that executes %s, and its capacity is unknown: it may be much slower",
+			s.AddTrust(result.UnknownCapacity, fmt.Sprintf("a server executes %s requests at a time on average. The executions are those of a server that executes %s, and its capacity is unknown: it may be much slower",
 				format.Digits(x), format.Digits(c.average)))
 			return
 		}
@@ -61,9 +61,9 @@ func (c *crowd) trust(s *result.Summary, windowNs int64) {
 	if share <= crowdShare {
 		return
 	}
-	text := fmt.Sprintf("%s of the requests execute when more than %d do at a time, up to which the capacity was measured: how the server executes more is extrapolated", format.Percent(share), c.measured)
+	id, text := result.BeyondFit, fmt.Sprintf("%s of the requests execute when more than %d do at a time, up to which the capacity was measured: how the server executes more is extrapolated", format.Percent(share), c.measured)
 	if c.unknown {
-		text = fmt.Sprintf("%s of the requests execute when more than %d do at a time. The executions are those of a server that seldom executes more, and its capacity is unknown: it may be much slower", format.Percent(share), c.measured)
+		id, text = result.UnknownCapacity, fmt.Sprintf("%s of the requests execute when more than %d do at a time. The executions are those of a server that seldom executes more, and its capacity is unknown: it may be much slower", format.Percent(share), c.measured)
 	}
-	s.AddTrust(result.BeyondFit, text)
+	s.AddTrust(id, text)
 }

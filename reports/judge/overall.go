@@ -64,6 +64,8 @@ func StatusOf(r *result.Result) result.Status {
 		return result.Unknown
 	case watched(r):
 		return result.Watch
+	case s.Verdict.Distrusts(result.UnknownCapacity):
+		return result.Unknown
 	}
 	return result.OK
 }
@@ -148,6 +150,9 @@ func sentence(r *result.Result, v *result.Overall) string {
 	total := s.Total.NotServedTotal()
 	switch v.Status {
 	case result.Unknown:
+		if s.Total.Arrived >= LeastRequests {
+			return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
+		}
 		return fmt.Sprintf("%s arrived; it takes %d to say that all is well.", requests, LeastRequests)
 	case result.OK:
 		return fmt.Sprintf("All %s were served%s.", requests, waitsAtMost(s))

@@ -82,6 +82,9 @@ func TestStatus(t *testing.T) {
 		}, result.Watch, "All 1000"},
 		{"a figure at Good up to", func(r *result.Result) { r.Summary.Workloads[0].Wait.MaxNs = 1e9 }, result.OK, "All 1000"},
 		{"waits grow", func(r *result.Result) { r.Evidence.Levels[0].Grows = true }, result.Watch, "All 1000"},
+		{"more execute than in the log of an unknown capacity", func(r *result.Result) { r.Summary.AddTrust(result.UnknownCapacity, "slower") }, result.Unknown,
+			"All 1000 requests were served if executions take as long as with the smaller load of the log, which is not known."},
+		{"more execute than a capacity was measured with", func(r *result.Result) { r.Summary.AddTrust(result.BeyondFit, "extrapolated") }, result.OK, "All 1000"},
 		{"a level is not in steady state", func(r *result.Result) { r.Summary.AddTrust(result.NotSteady, "not steady") }, result.OK, "All 1000"},
 	} {
 		r := served(1000)

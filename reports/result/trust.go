@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"apfsim/reports/measure"
@@ -25,6 +26,7 @@ const (
 	VersionAssumed    = "version-assumed"    // nothing says of which release the server is
 	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
 	BeyondFit         = "beyond-fit"         // more than what the scenario is fitted to shows
+	UnknownCapacity   = "unknown-capacity"   // executions are those of a smaller load, and nothing says how long they take with this one
 	WhatIf            = "what-if"            // the servers are none that exist
 )
 
@@ -37,6 +39,11 @@ func (v *Overall) Notes() (all []string) {
 		all = append(all, v.Trust[i].Sentence)
 	}
 	return all
+}
+
+// Distrusts says whether there is a reason of a kind.
+func (v *Overall) Distrusts(id string) bool {
+	return v != nil && slices.ContainsFunc(v.Trust, func(t Trust) bool { return t.ID == id })
 }
 
 // AddTrust adds a reason to trust statistics of the run less.

@@ -44,7 +44,7 @@ type Check struct {
 	NotFitted []string `json:"notFitted"`
 	// SlowTimes says that requests were slow together at times, as they are not in the scenario; "" if they were not.
 	SlowTimes string `json:"slowTimes"`
-	Skipped   string   `json:"skipped"` // why some statistics are not compared; "" if all are
+	Skipped   string `json:"skipped"` // why some statistics are not compared; "" if all are
 
 	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
 	// intervals of waits contain it.
