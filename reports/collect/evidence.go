@@ -113,8 +113,9 @@ func (c *Collector) evidenceOf() *result.Evidence {
 		e.Levels = append(e.Levels, own)
 	}
 	if c.handlers != nil {
-		t := c.handlers.Store().Transactions()
-		e.EtcdTookNs, e.EtcdAloneNs = t.TookNs, t.AloneNs
+		writes, reads := c.handlers.Store().Transactions(), c.handlers.Store().Reads()
+		e.EtcdTookNs, e.EtcdAloneNs = writes.TookNs+reads.TookNs, writes.AloneNs+reads.AloneNs
+		e.EtcdReads = reads.TookNs > 0
 	}
 	for _, s := range c.servers {
 		for i := range s.points {

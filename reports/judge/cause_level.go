@@ -312,7 +312,11 @@ func (d *diagnosis) mechanisms(index int, f *fluid) (found []mechanism) {
 		takes(result.ByCores, e.Spent.SlowNs, "Executions shared the processor: %s of the seat-seconds of %s are more than they take alone.")
 	}
 	if ev := d.Evidence; ev.EtcdTookNs > ev.EtcdAloneNs {
-		takes(result.ByEtcd, e.Spent.StoredNs*(1-float64(ev.EtcdAloneNs)/float64(ev.EtcdTookNs)), "Transactions of etcd hindered each other, which took %s of the seat-seconds of %s.")
+		calls := "Transactions of etcd"
+		if ev.EtcdReads {
+			calls = "Calls to etcd"
+		}
+		takes(result.ByEtcd, e.Spent.StoredNs*(1-float64(ev.EtcdAloneNs)/float64(ev.EtcdTookNs)), calls+" hindered each other, which took %s of the seat-seconds of %s.")
 	}
 	if share := float64(l.Retries) / float64(l.Arrived); share > 0.05 {
 		found = append(found, mechanism{result.ByRetries, only(1 - share), limitOf, func(c *cause) string {

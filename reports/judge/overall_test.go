@@ -260,7 +260,11 @@ func TestCausesAtALevel(t *testing.T) {
 		{"etcd", func(r *result.Result, e *result.LevelEvidence, _ []result.Point) {
 			e.Spent = result.Spent{TotalNs: 1000, StoredNs: 800}
 			r.Evidence.EtcdTookNs, r.Evidence.EtcdAloneNs = 100, 20
-		}, "etcd", "64 % of the seat-seconds of l"},
+		}, "etcd", "Transactions of etcd hindered each other, which took 64 % of the seat-seconds of l"},
+		{"reads of etcd", func(r *result.Result, e *result.LevelEvidence, _ []result.Point) {
+			e.Spent = result.Spent{TotalNs: 1000, StoredNs: 800}
+			r.Evidence.EtcdTookNs, r.Evidence.EtcdAloneNs, r.Evidence.EtcdReads = 100, 20, true
+		}, "etcd", "Calls to etcd hindered each other, which took 64 % of the seat-seconds of l"},
 		{"the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured = 13 },
 			"seats", "The configuration gave l only 10 nominal seats for some time, and up to 13 otherwise."},
 		{"lending", func(_ *result.Result, _ *result.LevelEvidence, points []result.Point) {

@@ -5,8 +5,10 @@ type Evidence struct {
 	Workloads []WorkloadEvidence // as Summary.Workloads
 	Levels    []LevelEvidence    // as Summary.PriorityLevels
 
-	// The time of etcd's transactions, and what they would have taken if no others had been in progress; 0 without a capacity.
+	// The time of calls to etcd, and what they would have taken if no others had been in progress; 0 without a capacity. They
+	// are transactions, and with EtcdReads reads, too.
 	EtcdTookNs, EtcdAloneNs int64
+	EtcdReads               bool
 	// Requests in service, weighted with the logarithm by which they were slow: because of the speed of their machines
 	// itself, and because they shared it.
 	SlowBySpeed, SlowBySharing float64

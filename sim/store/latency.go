@@ -79,7 +79,7 @@ type sharing struct {
 	alarms  *clock.Alarms
 	done    []clock.Alarm // by the machine's slots
 	slots   []call        // likewise
-	spent   Transactions  // those that have ended
+	spent   Times         // of those that have ended
 	nextEnd clock.AlarmID // when the machine ends the next one
 }
 
@@ -125,18 +125,23 @@ func (c *sharing) Ring(nowNs int64) {
 // call is one that is in progress.
 type call struct{ beganNs, demandNs int64 }
 
-// Transactions are times of transactions that have ended, summed.
-type Transactions struct {
+// Times are times of calls that have ended, summed.
+type Times struct {
 	AloneNs int64 // that they would have taken if no others had been in progress
 	TookNs  int64
 }
 
-// Transactions returns the times of all transactions so far, of a store with a capacity.
-func (s *Store) Transactions() Transactions {
-	if s.writing == nil {
-		return Transactions{}
+// Transactions returns the times of all transactions so far, of a store with a capacity for them.
+func (s *Store) Transactions() Times { return s.writing.times() }
+
+// Reads returns the times of all reads so far, of a store with a capacity for them.
+func (s *Store) Reads() Times { return s.reading.times() }
+
+func (c *sharing) times() Times {
+	if c == nil {
+		return Times{}
 	}
-	return s.writing.spent
+	return c.spent
 }
 
 // speedChange changes the speed of all calls of a kind.

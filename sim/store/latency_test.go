@@ -125,3 +125,24 @@ func TestReadCapacity(t *testing.T) {
 		}
 	}
 }
+
+// What calls have taken, and would have taken alone: two reads of 1 ms that share a core take 2 ms each, and transactions
+// are counted apart.
+func TestTimesOfCalls(t *testing.T) {
+	law := &machine.Capacity{Cores: 1}
+	w := newWorld(Settings{Read: quantity.Constant(1e6), Write: quantity.Constant(5e6), ReadCapacity: law, WriteCapacity: law})
+	for range 2 {
+		w.Read(0, at(func(int64) {}))
+	}
+	w.Write(0, at(func(int64) {}))
+	w.run(second)
+	if got, want := w.Reads(), (Times{AloneNs: 2e6, TookNs: 4e6}); got != want {
+		t.Errorf("reads: %+v, want %+v", got, want)
+	}
+	if got, want := w.Transactions(), (Times{AloneNs: 5e6, TookNs: 5e6}); got != want {
+		t.Errorf("transactions: %+v, want %+v", got, want)
+	}
+	if got := newWorld(Settings{Read: quantity.Constant(1e6)}).Reads(); got != (Times{}) {
+		t.Errorf("without a capacity: %+v", got)
+	}
+}
