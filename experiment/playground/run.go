@@ -94,7 +94,9 @@ func execute(ctx context.Context, simulation *sim.Run, progress Progress) (*resu
 	return measurement.Result(), nil
 }
 
+// pageOf returns a document as a page, which does not name the files that the program would write.
 func pageOf(d *report.Document) (string, error) {
+	d.Sources = "The program writes all numbers of a run to files: see 'apfsim run'."
 	var page bytes.Buffer
 	err := render.HTML(&page, d)
 	return page.String(), err

@@ -313,29 +313,3 @@ func TestComparisonInABrowser(t *testing.T) {
 	b.shoot("comparison-390")
 	b.NoComplaints()
 }
-
-// The page fits screens of both widths, in both colours.
-func TestPageFitsInABrowser(t *testing.T) {
-	url := wasmPage(t)
-	b := newBrowser(t)
-	for _, scheme := range []string{"light", "dark"} {
-		b.prefer(scheme)
-		for _, width := range []int64{1280, 390} {
-			b.Do(chromedp.EmulateViewport(width, 844))
-			b.open(url)
-			b.script(`document.querySelector("#picture .time").value = 500; document.querySelector("#picture .time").dispatchEvent(new Event("input"))`)
-			name := fmt.Sprintf("%s-%d", scheme, width)
-			b.shoot(name)
-			b.script(`document.querySelectorAll("details").forEach(d => { d.open = true }); document.querySelector("#explain form button").click(); document.querySelector("#collisions form button").click()`)
-			b.WaitFor(`document.querySelector("#explain pre").textContent !== "" && document.querySelector("#collisions pre").textContent.includes("128") && document.querySelector("#status").textContent === "Done."`)
-			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
-				t.Errorf("%s: the page is %d pixels wide", name, wide)
-			}
-			if name := eval[string](b, `[...document.querySelectorAll("button, input, select, iframe, canvas")].filter(e => !e.closest(".cm-editor") && !e.ariaLabel && !e.title && !e.textContent.trim() && !(e.labels && e.labels.length)).map(e => e.outerHTML).join()`); name != "" {
-				t.Errorf("without a name: %s", name)
-			}
-			b.shoot(name + "-open")
-		}
-	}
-	b.NoComplaints()
-}

@@ -69,7 +69,7 @@ export function editor(parent, changed) {
       extensions: [
         lineNumbers(), highlightSpecialChars(), drawSelection(), history(), bracketMatching(), indentUnit.of("  "), lintGutter(),
         yaml(), syntaxHighlighting(style), autocompletion({ override: [complete] }),
-        EditorView.contentAttributes.of({ "aria-label": "Scenario as YAML" }),
+        EditorView.contentAttributes.of({ "aria-label": "Scenario as YAML", tabindex: "0" }),
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, ...completionKeymap]),
         EditorView.updateListener.of(u => { if (u.docChanged && !quiet) changed(u.state.doc.toString()); }),
       ],

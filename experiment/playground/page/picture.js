@@ -237,7 +237,11 @@ export class Player {
     this.to = Math.min(...recordings.map(r => r.toNs));
     if (this.pictures.length !== recordings.length) this.pictures = recordings.map(() => new Picture(this));
     this.holder.replaceChildren(...this.pictures.map(p => p.root));
-    this.pictures.forEach((p, k) => { p.caption.hidden = !captions[k]; p.caption.textContent = captions[k] || ""; });
+    this.pictures.forEach((p, k) => {
+      p.caption.hidden = !captions[k];
+      p.caption.textContent = captions[k] || "";
+      p.table.querySelector("div").setAttribute("aria-label", "Queues at this moment" + (captions[k] ? ", " + captions[k] : ""));
+    });
     const counts = new Map(); // of requests, by level
     for (const r of recordings) for (const f of r.flow) { const name = r.levels[r.flows[f].level].name; counts.set(name, (counts.get(name) || 0) + 1); }
     if (!counts.size) return false;
