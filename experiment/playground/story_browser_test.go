@@ -149,6 +149,7 @@ func TestFingerprintsInABrowser(t *testing.T) {
 				arrived += w.Arrived
 			}
 			if arrived > 500_000 {
+				t.Logf("%s has %d requests", sc.Metadata.Name, arrived)
 				continue
 			}
 			compared++

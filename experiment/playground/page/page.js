@@ -97,6 +97,7 @@ function showControls(summary) {
 function fresh(next) {
   Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "", files: {}, dropped: "" }, next);
   $("#seed").value = "";
+  $("#nobodys").textContent = state.dropped || "A scenario of your own";
 }
 
 // open shows a scenario of the library.

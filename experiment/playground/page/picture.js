@@ -273,6 +273,7 @@ export class Player {
     this.legend.append(!alike ? "Each small square is a request: above in a seat, below in a queue." :
       one.queues > 0 ? `Each small square is a request: above in a seat, below in ${one.queues === 1 ? "the queue" : "one of " + one.queues + " queues"}. ${one.queues === 1 ? "It" : `A hand has ${one.handSize} of them; a queue`} holds ${one.queueLengthLimit}.` :
         "Each small square is a request in a seat. This level has no queues: it rejects a request that finds no seat.");
+    this.legend.append(` Shown: ${+(this.from / 1e9).toFixed(3)} s to ${+(this.to / 1e9).toFixed(3)} s of the run.`);
     if (this.onFollow) this.onFollow("", "");
     this.moveTo(this.from);
   }
