@@ -110,7 +110,7 @@ var Groups = []Group{
 		{"informers-of-400-mb-test-list", "The memory that 16 lists of 400 MB take"},
 		{"informers-of-400-mb-test-watch-list", "The memory that 16 watches with initial events of 400 MB take"},
 		{"informers-of-400-mb-pods", "How long informers take to get 165 000 pods by watches with initial events"},
-		{"cold-cache-liveness-loop-5000", "A liveness probe ends a server again and again before its watch caches are complete; in half of the runs it does not recover"},
+		{"cold-cache-liveness-loop-5000", "A liveness probe ends a server again and again before its watch caches are complete, so that it does not recover"},
 		{"cold-cache-liveness-loop-5000-delay", "The same with an initial delay of 45 s: the server is left alone until its caches are complete"},
 		{"kubelets-close-connections-5000", "Kubelets close all connections when heartbeats fail, and their watches keep a restarted server overloaded"},
 		{"kubelets-close-connections-5000-idle", "The same with kubelets that close idle connections only: the server recovers within 3 min"},
