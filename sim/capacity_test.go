@@ -49,3 +49,24 @@ func TestCapacityMovesFinishes(t *testing.T) {
 		t.Errorf("executions end at %v, want %v", s.story, want)
 	}
 }
+
+// The same three requests take turns of 40 ns. The first gives way at 40 ns, with 20 left, to the second, and the third waits from 60 on behind
+// it. At 80 the second gives way to the first, which ends at 100. The third has its turn until 140, then the second ends
+// at 160, and the third has its other 20.
+func TestTurnsChangeTheOrder(t *testing.T) {
+	for range 2 { // the same seed gives the same run
+		run := New(on(machine.Capacity{Cores: 1, Turn: 40}, load(t, `
+  duration: 1s
+  servers: {flowControl: None}
+  workload: [{name: w, as: {user: u}, request: {verb: get, resource: pods}, execution: 60ns, arrivals: {burst: {at: 0s, requests: 3, over: 90ns}}}]
+`)))
+		s := &sojourns{}
+		run.Observe(server.Observer{Executed: s.executed})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"100 ns", "160 ns", "180 ns"}; !slices.Equal(s.story, want) {
+			t.Errorf("executions end at %v, want %v", s.story, want)
+		}
+	}
+}

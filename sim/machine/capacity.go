@@ -20,6 +20,9 @@ type Capacity struct {
 	Coherency  float64 `json:"coherency,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"κ: what each pair of requests costs; above 0, throughput falls when more requests are in service."`
 	Speed      []Speed `json:"speed,omitempty" jsonschema_description:"s: factors of the speed over time, in order of time; 1 before the first."`
 
+	// Turn is 0 if all requests in service progress all the time.
+	Turn quantity.Duration `json:"turn,omitempty" jsonschema_description:"Served demand after which a request gives way to one that waits for a core; without it, all requests in service progress all the time."`
+
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
 	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
@@ -92,7 +95,7 @@ type Speed struct {
 // Given says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
 // changes nothing.
 func (c *Capacity) Given() bool {
-	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Speed != nil || c.WatchEvent != 0)
+	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Turn != 0 || c.Speed != nil || c.WatchEvent != 0)
 }
 
 // Check checks the capacity at path.
@@ -105,6 +108,9 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 	}
 	if c.WatchEvent > 0 && c.Cores == 0 {
 		to.Fail(path+".watchEvent", "needs cores, which the events take away from requests")
+	}
+	if c.Turn > 0 && c.Cores == 0 {
+		to.Fail(path+".turn", "needs cores, for which the requests take turns; set cores, or leave turn out")
 	}
 	if i := c.Interval; i != nil {
 		cores := c.Cores

@@ -1,6 +1,6 @@
 // Package machine simulates a machine that works on several jobs at a time, which share its speed (processor
-// sharing). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
-// ends next, and schedules that end.
+// sharing, or turns). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
+// ends next, and schedules that end, or the end of a turn.
 package machine
 
 import (
@@ -21,6 +21,9 @@ import (
 // machine was last idle: a job that begins when V is V0 ends when V is V0 + demand.
 // Invariant: served is V at lastNs, and was reset to 0 when there were no jobs.
 //
+// With turns, only the jobs that are on a place progress, all alike again, and V is the service of a job that is always on one
+// (see turns). The total throughput is n·v(n) all the same.
+//
 // Only the job that ends first has an end, which Next returns and every other method may move. Jobs are known
 // by slots, small numbers that are used again when a job is over.
 type Machine struct {
@@ -29,7 +32,7 @@ type Machine struct {
 	cores     float64 // what is left of c, +Inf if there is no bound
 	leastLeft float64 // of c
 
-	speed  float64 // v(n) of the present n
+	speed  float64 // of each job that progresses: v(n) of the present n without turns
 	served float64 // in ns of demand
 	lastNs int64
 	order  uint64 // of the next job to begin
@@ -37,9 +40,11 @@ type Machine struct {
 	// Work is the demand that all jobs together have been served.
 	Work Meter
 
-	heap []job   // a binary heap, the job that ends first at index 0
-	at   []int32 // the index in the heap of the job of each slot
+	heap []job   // those that progress: a binary heap, the job that ends first at index 0
+	at   []int32 // the index in the heap of the job of each slot, or waits
 	free []int32 // slots that are not used
+
+	turns *turns // nil if all jobs progress all the time
 }
 
 // job is what the machine works on. It ends when V is end; of equal ends, the job that began first ends
@@ -64,6 +69,9 @@ func New(law *Capacity) *Machine {
 	if m.leastLeft == 0 {
 		m.leastLeft = law.Cores / 10
 	}
+	if law.Turn > 0 && law.Cores > 0 { // otherwise there is a place for each job
+		m.turns = newTurns(int(math.Ceil(law.Cores)), float64(law.Turn))
+	}
 	return m
 }
 
@@ -76,10 +84,16 @@ func (m *Machine) speedOf(n float64) float64 {
 }
 
 // N returns how many jobs the machine works on.
-func (m *Machine) N() int { return len(m.heap) }
+func (m *Machine) N() int {
+	if m.turns != nil {
+		return len(m.heap) + m.turns.waiting.n
+	}
+	return len(m.heap)
+}
 
-// Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none.
-func (m *Machine) Speed() float64 { return m.speedOf(float64(max(1, len(m.heap)))) }
+// Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none. With turns, it
+// is their mean.
+func (m *Machine) Speed() float64 { return m.speedOf(float64(max(1, m.N()))) }
 
 // Factor returns the speed s of the machine itself.
 func (m *Machine) Factor() float64 { return m.factor }
@@ -97,7 +111,11 @@ func (m *Machine) advance(nowNs int64) {
 // changed works the speed out again, after advance.
 func (m *Machine) changed() {
 	m.speed = m.Speed()
-	m.Work.Set(m.lastNs, float64(len(m.heap))*m.speed)
+	n := m.N()
+	m.Work.Set(m.lastNs, float64(n)*m.speed)
+	if n > len(m.heap) {
+		m.speed *= float64(n) / float64(len(m.heap))
+	}
 }
 
 // Begin begins a job, which would take demandNs alone on an idle machine of speed 1, and returns its slot.
@@ -109,23 +127,48 @@ func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) {
 	} else {
 		m.at = append(m.at, 0)
 	}
-	m.heap = append(m.heap, job{})
-	m.up(len(m.heap)-1, job{m.served + float64(demandNs), m.order, slot})
+	switch {
+	case m.turns == nil:
+		m.push(job{m.served + float64(demandNs), m.order, slot})
+	case len(m.heap) < m.turns.places:
+		m.turns.grow(len(m.at))
+		m.place(slot, m.order, float64(demandNs))
+	default:
+		m.turns.grow(len(m.at))
+		m.wait(slot, m.order, float64(demandNs))
+	}
 	m.order++
 	m.changed()
 	return slot
 }
 
+// push adds a job to the heap.
+func (m *Machine) push(j job) {
+	m.heap = append(m.heap, job{})
+	m.up(len(m.heap)-1, j)
+}
+
 // Next returns the job that ends first if nothing happens before, and when that is, now or later; ok is false
-// if there is no job.
+// if there is no job. The slot is TurnOver if a turn is over before.
 func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	if len(m.heap) == 0 {
 		return 0, 0, false
 	}
 	m.advance(nowNs)
 	first := &m.heap[0]
-	leftNs := min(math.Ceil((first.end-m.served)/m.speed), random.LongestNs)
-	return first.slot, nowNs + max(0, int64(leftNs)), true
+	slot, atNs = first.slot, m.when(nowNs, first.end)
+	if m.turns != nil && m.turns.waiting.n > 0 {
+		if overNs := m.when(nowNs, m.turns.over()); overNs < atNs {
+			return TurnOver, overNs, true
+		}
+	}
+	return slot, atNs, true
+}
+
+// when returns when V is at least so much if nothing happens before, now or later.
+func (m *Machine) when(nowNs int64, served float64) int64 {
+	leftNs := min(math.Ceil((served-m.served)/m.speed), random.LongestNs)
+	return nowNs + max(0, int64(leftNs))
 }
 
 // End ends the job that Next has returned, at the time that it has returned. As time is in whole nanoseconds,
@@ -142,12 +185,22 @@ func (m *Machine) Cancel(nowNs int64, slot int32) {
 	m.remove(slot)
 }
 
-// remove takes a job out of the heap.
+// remove takes a job out of the machine.
 func (m *Machine) remove(slot int32) {
+	m.free = append(m.free, slot)
+	if m.turns == nil {
+		m.pull(slot)
+	} else {
+		m.leave(slot)
+	}
+	m.changed()
+}
+
+// pull takes a job out of the heap.
+func (m *Machine) pull(slot int32) {
 	i, last := int(m.at[slot]), len(m.heap)-1
 	moved := m.heap[last]
 	m.heap = m.heap[:last]
-	m.free = append(m.free, slot)
 	if i < last {
 		if i > 0 && moved.before(&m.heap[(i-1)/2]) {
 			m.up(i, moved)
@@ -155,7 +208,6 @@ func (m *Machine) remove(slot int32) {
 			m.down(i, moved)
 		}
 	}
-	m.changed()
 }
 
 // SetSpeed multiplies the speed by a factor from now on, in place of the one before.

@@ -32,13 +32,13 @@ func (s *sharing) begin(nowNs int64, r *Request, demandNs int64) {
 }
 
 // Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It
-// returns nil if no demand is being served. Every other method may move that end.
-func (s *sharing) Next(nowNs int64) (r *Request, atNs int64) {
+// is nil if a turn is over before. It is not ok if no demand is being served. Every other method may move that end.
+func (s *sharing) Next(nowNs int64) (r *Request, atNs int64, ok bool) {
 	slot, atNs, ok := s.Machine.Next(nowNs)
-	if !ok {
-		return nil, 0
+	if !ok || slot == machine.TurnOver {
+		return nil, atNs, ok
 	}
-	return s.requests[slot], atNs
+	return s.requests[slot], atNs, true
 }
 
 // End ends the demand of the request that Next has returned, at the time that it has returned.
@@ -53,12 +53,19 @@ func (s *sharing) Cancel(nowNs int64, r *Request) {
 	s.requests[r.Details.capacitySlot] = nil
 }
 
-// moveEnd schedules the end of the demand that is served first, after each change of the capacity.
+// moveEnd schedules the end of the demand that is served first, or of a turn before, after each change of the capacity.
 func (s *Server) moveEnd(nowNs int64) {
 	s.unschedule(&s.nextEnd)
-	if r, atNs := s.capacity.Next(nowNs); r != nil {
+	if r, atNs, ok := s.capacity.Next(nowNs); ok {
 		s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
+}
+
+// endTurn carries out an event of the kind Finish without a request: a turn is over.
+func (s *Server) endTurn(nowNs int64) {
+	s.nextEnd = 0
+	s.capacity.EndTurn(nowNs)
+	s.moveEnd(nowNs)
 }
 
 // SetSpeed changes the speed of the machine of the server, which must have a capacity.

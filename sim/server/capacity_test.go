@@ -116,7 +116,7 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 				slow.jobs = append(slow.jobs, &modelJob{r, order, float64(demand)})
 				order++
 			case 3, 4: // the next end
-				r, atNs := fast.Next(nowNs)
+				r, atNs, _ := fast.Next(nowNs)
 				if r == nil {
 					if len(slow.jobs) > 0 {
 						t.Fatal("no end although there are requests")
@@ -144,7 +144,7 @@ func TestSharingAgreesWithAPlainMachine(t *testing.T) {
 					slow.remove(r)
 				}
 			case 6:
-				if _, atNs := fast.Next(nowNs); atNs > nowNs {
+				if _, atNs, _ := fast.Next(nowNs); atNs > nowNs {
 					pass(rapid.Int64Range(0, atNs-nowNs).Draw(t, "time"))
 				}
 				if rapid.Bool().Draw(t, "busy") && law.Cores > 0 {
@@ -182,7 +182,7 @@ func TestTiesEndInOrder(t *testing.T) {
 		if i%3 == 0 {
 			continue
 		}
-		r, atNs := s.Next(5)
+		r, atNs, _ := s.Next(5)
 		if r != all[i] || i == 1 && atNs != 5+13*1000 {
 			t.Fatalf("request %d does not end at its turn, but another at %d ns", i, atNs)
 		}
@@ -190,7 +190,7 @@ func TestTiesEndInOrder(t *testing.T) {
 	}
 	late := demanding(7)
 	s.Begin(1_000_000, late)
-	if r, atNs := s.Next(1_000_000); r != late || atNs != 1_000_007 {
+	if r, atNs, _ := s.Next(1_000_000); r != late || atNs != 1_000_007 {
 		t.Errorf("a request of 7 ns alone ends at %d ns", atNs)
 	}
 }
@@ -202,7 +202,7 @@ func TestUnboundedCapacityIsExact(t *testing.T) {
 	ends := map[*Request]int64{}
 	nowNs := int64(0)
 	for i := range 100_000 {
-		if r, atNs := s.Next(nowNs); i%2 == 1 && r != nil {
+		if r, atNs, _ := s.Next(nowNs); i%2 == 1 && r != nil {
 			nowNs = atNs
 			if ends[r] != nowNs {
 				t.Fatalf("ends at %d ns; want %d ns", nowNs, ends[r])
@@ -232,7 +232,7 @@ func BenchmarkSharing(b *testing.B) {
 			nowNs := int64(0)
 			b.ReportAllocs()
 			for b.Loop() {
-				r, atNs := s.Next(nowNs)
+				r, atNs, _ := s.Next(nowNs)
 				nowNs = atNs
 				s.End(atNs, r)
 				r.ExecutionNs = exponential.Sample(source)

@@ -62,7 +62,7 @@ func (s *Server) stopSending(nowNs int64, r *Request) {
 // moveSent schedules the end of the answer that is sent first, after each change.
 func (s *Server) moveSent(nowNs int64) {
 	s.unschedule(&s.egress.nextEnd)
-	if r, atNs := s.egress.Next(nowNs); r != nil {
+	if r, atNs, ok := s.egress.Next(nowNs); ok {
 		s.egress.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
 }

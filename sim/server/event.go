@@ -22,7 +22,7 @@ type Kind uint8
 const (
 	End         Kind = iota // the run is over
 	Sample                  // an observer takes a sample
-	Finish                  // a request's execution ends
+	Finish                  // a request's execution ends; without a request, the turn of one
 	Release                 // its additional latency ends
 	WatchEnd                // a watch ends
 	TimeOut                 // a request has waited until its wait limit or, if that is lazy, until its deadline

@@ -81,7 +81,7 @@ type Server struct {
 	work        work
 	memory      memory
 	health      health
-	nextEnd     clock.Handle // of the demand that the capacity serves first; 0 without one
+	nextEnd     clock.Handle // of the demand that the capacity serves first, or of a turn; 0 without one
 	egress      *egress      // nil where answers are sent in no time
 	// leastTimeLimitNs is the least of the time limits of all kinds: executions that end within it
 	// are not looked at more closely.
@@ -342,10 +342,13 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	r := e.Request
 	switch e.Kind {
 	case Finish:
-		if r.Details == nil {
+		switch {
+		case r == nil:
+			s.endTurn(nowNs)
+		case r.Details == nil:
 			r.next = 0
 			s.finish(nowNs, r, Response{Status: int(r.success)})
-		} else {
+		default:
 			s.endStep(nowNs, r)
 		}
 	case Deadline:

@@ -109,7 +109,7 @@ func TestMistakesInTheStore(t *testing.T) {
     reed: 1ms
     write: -4ms
     readCapacity: {cores: 1, measured: 4}
-    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}}
+    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}, turn: 10ms}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
     eventTTL: 0s
@@ -123,6 +123,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:11:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
 		"s.yaml:11:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
 		"s.yaml:11:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
+		"s.yaml:11:122: spec.store.writeCapacity.turn: cannot be set here: transactions of etcd take no turns; that of a server is spec.servers.capacity.turn",
 		"s.yaml:12:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:13:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:13:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
@@ -212,4 +213,16 @@ func TestMistakesInTheIntervalOfACapacity(t *testing.T) {
 		"s.yaml:10:16: spec.servers.capacity.interval.cores: does not contain the value, no bound; want none if it is not the interval of this capacity",
 		"s.yaml:11:38: spec.servers.capacity.interval.contention.high: 0.15: want at least low, 0.2",
 		"s.yaml:12:32: spec.servers.capacity.interval.coherency.top: unknown field; want one of low, high")
+}
+
+// Requests take turns for cores, so that there must be some.
+func TestMistakesInTurns(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, turn: 10ms}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:47: spec.servers.capacity.turn: needs cores, for which the requests take turns; set cores, or leave turn out")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10, turns: 1}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:6:40: spec.servers.capacity.turn: 10 has no unit; want a duration such as 60s or 1h30m",
+		`s.yaml:6:44: spec.servers.capacity.turns: unknown field (did you mean "turn"?)`)
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: -10ms}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:40: spec.servers.capacity.turn: -10ms is negative; want a duration of 0s or more")
 }
