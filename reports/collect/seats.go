@@ -5,28 +5,33 @@ import (
 	"apfsim/sim/server"
 )
 
-// seatUse is how many seats are in use, at all priority levels together.
+// seatUse is how many seats are in use, at all priority levels together. Their mean is the sum of those of the levels; their
+// peak is not.
 type seatUse struct {
 	inUse   int
-	sinceNs int64 // up to when peak and seatNs are complete
-	peak    int   // within the window
-	seatNs  float64
+	sinceNs int64
+	peak    int // within the window, up to sinceNs
 }
 
 // add changes the number of seats in use. The window begins at fromNs.
 func (u *seatUse) add(nowNs, fromNs int64, seats int) {
-	if d := nowNs - max(u.sinceNs, fromNs); d > 0 {
-		u.peak = max(u.peak, u.inUse)
-		u.seatNs += float64(u.inUse) * float64(d)
+	if u.inUse > u.peak && nowNs > max(u.sinceNs, fromNs) {
+		u.peak = u.inUse
 	}
 	u.sinceNs = nowNs
 	u.inUse += seats
 }
 
-// use returns the use of limit seats within the window, which ends now.
-func (u *seatUse) use(nowNs, fromNs int64, limit int) *result.SeatUse {
+// use returns the use of limit seats at the levels within the window, which ends now.
+func (u *seatUse) use(nowNs, fromNs int64, limit int, levels []*level) *result.SeatUse {
 	u.add(nowNs, fromNs, 0)
-	mean := u.seatNs / float64(nowNs-fromNs)
+	seatNs := 0.0
+	for _, l := range levels {
+		if l != nil && l.name != "" {
+			seatNs += l.window.seatNs
+		}
+	}
+	mean := seatNs / float64(nowNs-fromNs)
 	return &result.SeatUse{Mean: mean, Peak: u.peak, Share: mean / float64(limit)}
 }
 
@@ -49,8 +54,8 @@ func (c *Collector) addSeats(s *result.Summary) {
 	if s.FlowControl != server.PriorityAndFairness || limit == 0 {
 		return
 	}
-	s.Total.Seats = c.seats.use(c.toNs, c.fromNs, limit*max(1, len(c.servers)))
+	s.Total.Seats = c.seats.use(c.toNs, c.fromNs, limit*max(1, len(c.servers)), c.levels)
 	for i := range s.Servers {
-		s.Servers[i].Seats = c.servers[i].seats.use(c.toNs, c.fromNs, limit)
+		s.Servers[i].Seats = c.servers[i].seats.use(c.toNs, c.fromNs, limit, c.servers[i].levels)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// A window from 10 to 20: two seats in use since 5, five from 12 to 15, then none. What is in use before the window is
-// part of it as long as it lasts: 2·2 + 5·3 = 19 of 10, and 5 at most; the nine seats before do not count.
+// A window from 10 to 20: two seats in use since 5, five from 12 to 15, then none, and four for no time. The nine seats
+// before the window do not count. The mean is that of the levels: 15 + 4 seat-nanoseconds in 10 ns, of four seats.
 func TestSeatUse(t *testing.T) {
 	var u seatUse
 	for _, step := range []struct {
@@ -17,12 +17,13 @@ func TestSeatUse(t *testing.T) {
 	}{{3, 9}, {5, -7}, {12, 3}, {15, -5}, {16, 4}, {16, -4}} {
 		u.add(step.atNs, 10, step.seats)
 	}
-	if got, want := *u.use(20, 10, 4), (result.SeatUse{Mean: 1.9, Peak: 5, Share: 0.475}); got != want {
+	levels := []*level{{name: "a", window: windowUse{seatNs: 15}}, nil, {window: windowUse{seatNs: 100}}, {name: "b", window: windowUse{seatNs: 4}}}
+	if got, want := *u.use(20, 10, 4, levels), (result.SeatUse{Mean: 1.9, Peak: 5, Share: 0.475}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	u = seatUse{}
+	u = seatUse{} // a request that holds them from before the window to after it
 	u.add(0, 10, 7)
-	if got := u.use(20, 10, 7); got.Mean != 7 || got.Peak != 7 || got.Share != 1 {
+	if got := u.use(20, 10, 7, nil); got.Peak != 7 {
 		t.Errorf("seven of seven seats all the time: got %+v", got)
 	}
 }
