@@ -105,6 +105,11 @@ func TestLogsThatCannotBeImported(t *testing.T) {
 	if got.Requests == 0 {
 		t.Error("nothing of a log that is cut off")
 	}
+	for _, name := range []string{".log", "", "../../a b/\u202ec.log", "<script>"} { // it becomes that of the scenario
+		callInto(t, "import", asJSON(t, Logged{[]LogFile{{name, []byte(logOf(t, "audit.log")), 0}}}), &got)
+		var checked Checked
+		callInto(t, "check", asJSON(t, Setting{Text: got.Text, Files: got.Files}), &checked)
+	}
 }
 
 // A trace that is longer than a run can be given is an error, not a part of it.

@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -35,6 +37,35 @@ func (b *browser) violations() []string {
 	b.script(`window.found = null; axe.run(document, { iframes: false, resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(r => { window.found = r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target.join(" ") + ": " + n.failureSummary)) }, e => { window.found = [String(e)] })`)
 	b.WaitFor(`window.found !== null`)
 	return eval[[]string](b, `window.found`)
+}
+
+// All files of the page together are small enough for a connection that is slow.
+func TestPageIsSmall(t *testing.T) {
+	wasmPage(t)
+	const most = 8_000_000
+	var packed bytes.Buffer
+	total := 0
+	err := filepath.WalkDir(*built, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		packed.Reset()
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		z.Write(text)
+		z.Close()
+		total += packed.Len()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d bytes with gzip", total); total > most {
+		t.Errorf("the page has %d bytes with gzip; want at most %d", total, most)
+	}
 }
 
 // The page fits screens of both widths, in both colours, and has no barrier that a program can find, with everything open:
