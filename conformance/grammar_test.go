@@ -238,6 +238,9 @@ func (s *stored) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
 	s.alarms.Set(nowNs+demandNs, worked{op})
 }
 
+// ServeBehind implements registry.Host, for a machine with cores to spare.
+func (s *stored) ServeBehind(int64, int64) {}
+
 // Send implements registry.Host, for a network without a bound.
 func (s *stored) Send(int64, *registry.Operation, int64) bool { return false }
 

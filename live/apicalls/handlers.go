@@ -196,6 +196,9 @@ func (h *handlers) Received(_ int64, op *registry.Operation, e *api.Event) {
 	c.events = append(c.events, received)
 }
 
+// ServeBehind implements registry.Host, for a machine that executes nothing else.
+func (h *handlers) ServeBehind(int64, int64) {}
+
 // Send implements registry.Host: the answers are compared, and not their times.
 func (h *handlers) Send(int64, *registry.Operation, int64) bool { return false }
 

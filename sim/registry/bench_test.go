@@ -126,6 +126,8 @@ func (b *bench) Serve(nowNs int64, op *Operation, demandNs int64) {
 	op.Request.(*client).serving = b.alarms.Set(nowNs+demandNs*max(b.slow, 1), served{op})
 }
 
+func (b *bench) ServeBehind(int64, int64) {}
+
 func (b *bench) Send(int64, *Operation, int64) bool { return false }
 
 func (b *bench) Done(nowNs int64, op *Operation) bool {

@@ -35,6 +35,9 @@ type Costs struct {
 	// 300 000 objects of 1 kB a second take 6.9 cores, 23 µs each; 300 of 1 MB 3.1 cores, 10 ms each).
 	EtcdObject   quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is read from etcd, of any size."`
 	EtcdKilobyte quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
+	// EtcdBackground is the share of these two that other goroutines than that of the request work for, at the same time: garbage
+	// collection and receiving. docs/background/list-costs.md has a measurement.
+	EtcdBackground float64 `json:"etcdBackground,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of etcdObject and etcdKilobyte of a list that the processor works for on other cores while the list goes on, as garbage collection does; without it none."`
 	// RangedObject is how much longer etcd takes for each object of a range (the same: 3.6 cores of etcd, 12 µs
 	// each). It is a delay and no work of the server.
 	RangedObject quantity.Duration `json:"rangedObject,omitempty" jsonschema:"default=12µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object of a range: how much longer etcd takes; no processor time of the server."`

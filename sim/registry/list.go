@@ -374,7 +374,13 @@ func (op *Operation) rangeArrived(nowNs int64) {
 	}
 	n := p.Counted + int64(len(p.Objects))
 	op.work.Fetched += n
-	op.owedNs += r.costs.fetch(n, bytes)
+	costNs := r.costs.fetch(n, bytes)
+	behindNs := int64(float64(costNs) * r.costs.EtcdBackground)
+	op.owedNs += costNs - behindNs
+	if behindNs > 0 && op.GivenNs < 0 {
+		op.work.CPUNs += behindNs
+		r.host.ServeBehind(nowNs, behindNs)
+	}
 	if op.selects() {
 		op.owedNs += n * int64(r.costs.MatchedObject)
 	}

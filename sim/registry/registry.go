@@ -22,6 +22,8 @@ type Host interface {
 	// Serve makes the machine work for an operation, for demandNs if it is alone, and then calls
 	// Operation.Served, in another event, unless Done comes before: a watch may end while it is served.
 	Serve(nowNs int64, op *Operation, demandNs int64)
+	// ServeBehind makes the machine work for demandNs that no operation waits for.
+	ServeBehind(nowNs, demandNs int64)
 	// Send sends so many bytes to the client of an operation. If that takes time, it calls Operation.Served afterwards, as
 	// Serve does.
 	Send(nowNs int64, op *Operation, bytes int64) (takesTime bool)

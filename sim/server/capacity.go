@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"apfsim/sim/machine"
 )
 
@@ -9,7 +11,8 @@ import (
 // an idle machine of speed 1.
 type sharing struct {
 	*machine.Machine
-	requests []*Request // by their slots
+	requests []*Request // by their slots, nil for a job that no request waits for
+	behind   []int32    // the slots of such jobs
 }
 
 // newSharing returns an idle machine of speed 1. The server tells it of the speed over time and of watch events.
@@ -24,15 +27,42 @@ func newSharing(law *machine.Capacity, fromNs int64) *sharing {
 func (s *sharing) Begin(nowNs int64, r *Request) { s.begin(nowNs, r, r.ExecutionNs) }
 
 func (s *sharing) begin(nowNs int64, r *Request, demandNs int64) {
-	slot := s.Machine.Begin(nowNs, demandNs)
+	r.Details.capacitySlot = s.beginJob(nowNs, demandNs)
+	s.requests[r.Details.capacitySlot] = r
+}
+
+func (s *sharing) beginJob(nowNs, demandNs int64) (slot int32) {
+	slot = s.Machine.Begin(nowNs, demandNs)
 	if int(slot) == len(s.requests) {
 		s.requests = append(s.requests, nil)
 	}
-	s.requests[slot], r.Details.capacitySlot = r, slot
+	return slot
 }
 
-// Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It
-// is nil if a turn is over before. It is not ok if no demand is being served. Every other method may move that end.
+// beginBehind begins to serve a demand that no request waits for.
+func (s *sharing) beginBehind(nowNs, demandNs int64) {
+	s.behind = append(s.behind, s.beginJob(nowNs, demandNs))
+}
+
+// endBehind ends such a demand, which Next has returned, at the time that it has returned.
+func (s *sharing) endBehind(nowNs int64) {
+	slot, _, _ := s.Machine.Next(nowNs)
+	s.Machine.End(nowNs, slot)
+	i := slices.Index(s.behind, slot)
+	s.behind = slices.Delete(s.behind, i, i+1)
+}
+
+// cancelBehind takes back all such demands, when the process ends.
+func (s *sharing) cancelBehind(nowNs int64) {
+	for _, slot := range s.behind {
+		s.Machine.Cancel(nowNs, slot)
+	}
+	s.behind = s.behind[:0]
+}
+
+// Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It is
+// nil if no request waits for that demand, or if a turn is over before. It is not ok if no demand is being served. Every
+// other method may move that end.
 func (s *sharing) Next(nowNs int64) (r *Request, atNs int64, ok bool) {
 	slot, atNs, ok := s.Machine.Next(nowNs)
 	if !ok || slot == machine.TurnOver {
@@ -59,13 +89,6 @@ func (s *Server) moveEnd(nowNs int64) {
 	if r, atNs, ok := s.capacity.Next(nowNs); ok {
 		s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
-}
-
-// endTurn carries out an event of the kind Finish without a request: a turn is over.
-func (s *Server) endTurn(nowNs int64) {
-	s.nextEnd = 0
-	s.capacity.EndTurn(nowNs)
-	s.moveEnd(nowNs)
 }
 
 // SetSpeed changes the speed of the machine of the server, which must have a capacity.

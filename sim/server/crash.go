@@ -35,6 +35,10 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 		ended = append(ended, d.request)
 		s.cancel(nowNs, d.request)
 	}
+	if s.capacity != nil {
+		s.capacity.cancelBehind(nowNs)
+		s.moveEnd(nowNs)
+	}
 	f.first.previous, f.first.following = &f.first, &f.first
 	f.groups = [groups]int{}
 	for _, r := range ended {

@@ -13,7 +13,7 @@ type Gauges struct {
 // Gauges reads the server's gauges.
 func (s *Server) Gauges(nowNs int64) (g Gauges) {
 	if s.capacity != nil && s.stage != Off {
-		g.InService, g.Speed, g.Factor = s.capacity.N(), s.capacity.Speed(), s.capacity.Factor()
+		g.InService, g.Speed, g.Factor = s.capacity.N()-len(s.capacity.behind), s.capacity.Speed(), s.capacity.Factor()
 	}
 	g.MemoryBytes, _, _ = s.Memory(nowNs)
 	if s.network != nil {

@@ -221,6 +221,11 @@ func (host *registryHost) Serve(nowNs int64, op *registry.Operation, demandNs in
 	host.server.serve(nowNs, op.Request.(*handling).request, demandNs)
 }
 
+// ServeBehind implements registry.Host.
+func (host *registryHost) ServeBehind(nowNs, demandNs int64) {
+	host.server.serveBehind(nowNs, demandNs)
+}
+
 // Send implements registry.Host.
 func (host *registryHost) Send(nowNs int64, op *registry.Operation, bytes int64) (takesTime bool) {
 	return host.server.send(nowNs, op.Request.(*handling).request, bytes)

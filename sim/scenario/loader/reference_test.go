@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,12 @@ func TestReferenceHasTheCosts(t *testing.T) {
 		name, _, _ := strings.Cut(costs.Type().Field(i).Tag.Get("json"), ",")
 		_, row, found := strings.Cut(table, "\n| `"+name+"` | ")
 		text, _, _ := strings.Cut(row, " |")
+		if costs.Field(i).Kind() == reflect.Float64 { // a share
+			if got, err := strconv.ParseFloat(text, 64); !found || err != nil || got != costs.Field(i).Float() {
+				t.Errorf("the reference says %s of %s, whose default is %v", text, name, costs.Field(i))
+			}
+			continue
+		}
 		got, err := time.ParseDuration(text)
 		if want := time.Duration(costs.Field(i).Int()); !found || err != nil || got != want {
 			t.Errorf("the reference says %s of %s, whose default is %v", text, name, want)
