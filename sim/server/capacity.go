@@ -44,9 +44,8 @@ func (s *sharing) beginBehind(nowNs, demandNs int64) {
 	s.behind = append(s.behind, s.beginJob(nowNs, demandNs))
 }
 
-// endBehind ends such a demand, which Next has returned, at the time that it has returned.
-func (s *sharing) endBehind(nowNs int64) {
-	slot, _, _ := s.Machine.Next(nowNs)
+// endBehind ends such a demand, which Machine.Next has returned, at the time that it has returned.
+func (s *sharing) endBehind(nowNs int64, slot int32) {
 	s.Machine.End(nowNs, slot)
 	i := slices.Index(s.behind, slot)
 	s.behind = slices.Delete(s.behind, i, i+1)
@@ -86,9 +85,31 @@ func (s *sharing) Cancel(nowNs int64, r *Request) {
 // moveEnd schedules the end of the demand that is served first, or of a turn before, after each change of the capacity.
 func (s *Server) moveEnd(nowNs int64) {
 	s.unschedule(&s.nextEnd)
-	if r, atNs, ok := s.capacity.Next(nowNs); ok {
-		s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
+	slot, atNs, ok := s.capacity.Machine.Next(nowNs)
+	if !ok {
+		return
 	}
+	e := Event{Kind: Finish, Owner: s.index, Index: slot}
+	if slot != machine.TurnOver {
+		e.Request = s.capacity.requests[slot]
+	}
+	s.nextEnd = s.events.Schedule(atNs, uint8(Finish), e)
+}
+
+// endWithoutRequest carries out an event of the kind Finish without a request: a turn is over, or the machine has worked for
+// something that no request waits for.
+func (s *Server) endWithoutRequest(nowNs int64, slot int32) {
+	if s.capacity == nil {
+		s.work.serve(nowNs, -1)
+		return
+	}
+	s.nextEnd = 0
+	if slot == machine.TurnOver {
+		s.capacity.EndTurn(nowNs)
+	} else {
+		s.capacity.endBehind(nowNs, slot)
+	}
+	s.moveEnd(nowNs)
 }
 
 // SetSpeed changes the speed of the machine of the server, which must have a capacity.

@@ -1,7 +1,5 @@
 package server
 
-import "apfsim/sim/machine"
-
 // handle lets the handlers execute a request, and returns whether they do.
 func (s *Server) handle(nowNs int64, r *Request) bool {
 	if s.shared.handlers == nil {
@@ -33,22 +31,6 @@ func (s *Server) serveBehind(nowNs, demandNs int64) {
 		return
 	}
 	s.capacity.beginBehind(nowNs, demandNs)
-	s.moveEnd(nowNs)
-}
-
-// worked carries out an event of the kind Finish without a request: the machine has worked for something that no request
-// waits for, or a turn is over.
-func (s *Server) worked(nowNs int64) {
-	if s.capacity == nil {
-		s.work.serve(nowNs, -1)
-		return
-	}
-	s.nextEnd = 0
-	if slot, _, _ := s.capacity.Machine.Next(nowNs); slot == machine.TurnOver {
-		s.capacity.EndTurn(nowNs)
-	} else {
-		s.capacity.endBehind(nowNs)
-	}
 	s.moveEnd(nowNs)
 }
 

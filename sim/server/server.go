@@ -344,7 +344,7 @@ func (s *Server) Handle(nowNs int64, e Event) {
 	case Finish:
 		switch {
 		case r == nil:
-			s.worked(nowNs)
+			s.endWithoutRequest(nowNs, e.Index)
 		case r.Details == nil:
 			r.next = 0
 			s.finish(nowNs, r, Response{Status: int(r.success)})
