@@ -127,6 +127,10 @@ LOGS := 200
 capacity-proof: ## estimate known capacities from LOGS (200) logs of each kind, and print how many intervals have them; hours
 	go test ./experiment/fit/sharing -v -count=1 -timeout $(TIMEOUT) -run '^TestCapacityOfKnownSystems$$' -args -table -logs $(LOGS)
 
+.PHONY: turn-proof
+turn-proof: ## estimate known turns from 20 logs of each, and print how often each is found; minutes
+	go test ./experiment/fit -v -count=1 -timeout $(TIMEOUT) -run '^TestTurnsOfKnownSystems$$' -args -turns 20
+
 SHOTS := bin/screenshots
 
 .PHONY: screenshots

@@ -22,6 +22,7 @@ type Base struct {
 	DurationNs, WarmupNs int64
 	Servers              int
 	Capacity             *sharing.Law // of each server; nil if the scenario does not have it
+	TurnNs               *int64       // of that capacity; nil if the scenario does not say it
 	Release              *rules.Rules
 }
 
@@ -68,7 +69,10 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 		}
 	}
 	if n := shape.NodeField(shape.NodeField(spec, "servers"), "capacity"); n != nil {
-		var c struct{ Cores, Contention, Coherency float64 }
+		var c struct {
+			Cores, Contention, Coherency float64
+			Turn                         string
+		}
 		if err := n.Decode(&c); err != nil {
 			return nil, fail(n.Line, "spec.servers.capacity", "cores, contention or coherency is not a number")
 		}
@@ -76,6 +80,13 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 			b.Capacity = &sharing.Law{Cores: c.Cores, Contention: c.Contention, Coherency: c.Coherency}
 			if c.Cores == 0 {
 				b.Capacity.Cores = math.Inf(1)
+			}
+			if c.Turn != "" {
+				d, err := time.ParseDuration(c.Turn)
+				if err != nil {
+					return nil, fail(shape.NodeField(n, "turn").Line, "spec.servers.capacity.turn", document.Abridge(c.Turn)+" is not a duration; use a number with a unit, such as 10ms")
+				}
+				b.TurnNs = (*int64)(&d)
 			}
 		}
 	}

@@ -28,6 +28,10 @@ type Capacity struct {
 	Executions   int      `json:"executions"`   // from whose times the capacity was estimated
 	Logs         int      `json:"logs"`         // from which: one of each server, and those of other times
 
+	TurnNs     int64 `json:"turnNs"`    // of a capacity given; 0 if it has none, and the log does not show any
+	TurnLowNs  int64 `json:"turnLowNs"` // the shortest and the longest of those tried with which the log agrees; 0 if the turn was not estimated
+	TurnHighNs int64 `json:"turnHighNs"`
+
 	CoresLow       *float64 `json:"coresLow"`
 	CoresHigh      *float64 `json:"coresHigh"`
 	ContentionLow  *float64 `json:"contentionLow"`
@@ -183,9 +187,11 @@ func (f *fitter) estimateCapacity() error {
 	logs := kinds.of(&f.executed)
 	if law := f.base.Capacity; law != nil {
 		f.executed.servers = nil
-		c.give(sharing.Given(*law, logs...))
+		e := sharing.Given(*law, f.base.TurnNs, logs...)
+		c.give(e)
 		c.Logs = len(logs)
 		f.share(*law, func(*workload, int64) int64 { return 0 })
+		f.takeTurns(e.Turn, kinds)
 		f.note("%s", c)
 		return nil
 	}
@@ -229,6 +235,15 @@ func (f *fitter) share(law sharing.Law, delayNs func(w *workload, tookNs int64) 
 	f.law, f.delayNs = &law, delayNs
 }
 
+// takeTurns makes the second pass collect demands with a turn.
+func (f *fitter) takeTurns(t *sharing.Turn, kinds kinds) {
+	f.turnNs = t.Ns
+	f.short = func(w *workload) bool {
+		kind, ok := kinds[w.name]
+		return ok && t.Short(kind)
+	}
+}
+
 // give takes over a capacity that is not estimated.
 func (c *Capacity) give(e *sharing.Estimate) {
 	c.Given, c.Identifiable, c.Contention, c.Coherency, c.Inflation = true, true, e.Law.Contention, e.Law.Coherency, 1
@@ -237,6 +252,12 @@ func (c *Capacity) give(e *sharing.Estimate) {
 		c.Cores = &e.Law.Cores
 	}
 	c.compare(e)
+	c.setTurn(e.Turn)
+}
+
+// setTurn takes over a turn.
+func (c *Capacity) setTurn(t *sharing.Turn) {
+	c.TurnNs, c.TurnLowNs, c.TurnHighNs = t.Ns, t.LowNs, t.HighNs
 }
 
 // compare takes over how demands on the busy server differ from those on the idle one.
@@ -297,7 +318,7 @@ func (c *Capacity) String() string {
 		if c.Busier != nil {
 			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.Busier))
 		}
-		return text
+		return text + c.turns()
 	}
 	between := func(what string, value, low, high *float64) string {
 		text := func(x *float64) string {
@@ -319,6 +340,15 @@ func (c *Capacity) String() string {
 	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server",
 		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
 		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy, slow)
+}
+
+// turns says what the log shows of turns.
+func (c *Capacity) turns() string {
+	if c.TurnLowNs == 0 {
+		return ""
+	}
+	return fmt.Sprintf(". Short requests wait for those that execute, as with turns of %s (95 %%: %s to %s)", format.Duration(float64(c.TurnNs)),
+		format.Duration(float64(c.TurnLowNs)), format.Duration(float64(c.TurnHighNs)))
 }
 
 func executing(n int) string {
@@ -344,16 +374,26 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 		return
 	}
 	for len(f.meters) <= e.Server {
-		f.meters = append(f.meters, sharing.NewMeter(*f.law, func(w any, ns float64) { w.(*workload).observed.Execution.Add(ns) }))
+		f.meters = append(f.meters, sharing.NewMeter(*f.law, f.turnNs, f.addDemand))
 	}
 	begin := e.ArrivalNs + e.WaitNs
 	f.meters[e.Server].Add(e.ArrivalNs, begin, begin+took-delay, w)
+}
+
+// addDemand takes note of the demand of a request, unless it is unknown because the request has waited for a turn.
+func (f *fitter) addDemand(tag any, ns float64, free bool) {
+	if w := tag.(*workload); f.turnNs == 0 || free || !f.short(w) {
+		w.observed.Execution.Add(ns)
+	}
 }
 
 // setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
 // measured, unless the scenario has a capacity of its own.
 func (f *fitter) setCapacity(spec *yaml.Node) {
 	c := f.report.Capacity
+	if c != nil && c.TurnLowNs > 0 { // estimated, which the capacity given does not have
+		shape.SetField(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"), "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
+	}
 	if c == nil || c.Busy == 0 || c.Given {
 		return
 	}

@@ -179,10 +179,16 @@ func (m *Machine) End(nowNs int64, slot int32) {
 	m.remove(slot)
 }
 
-// Cancel ends a job before it is done.
-func (m *Machine) Cancel(nowNs int64, slot int32) {
+// Cancel ends a job before it is done, and returns how much of its demand is left, in ns.
+func (m *Machine) Cancel(nowNs int64, slot int32) (left float64) {
 	m.advance(nowNs)
+	if i := m.at[slot]; i != waits {
+		left = m.heap[i].end - m.served
+	} else {
+		left = m.turns.jobs[slot].left
+	}
 	m.remove(slot)
+	return max(0, left)
 }
 
 // remove takes a job out of the machine.

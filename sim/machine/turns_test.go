@@ -63,7 +63,9 @@ func TestTurnsOnPartsOfCores(t *testing.T) {
 	m.Cancel(0, fourth)
 	// The second, whose turn is over as well, gives way to the first. So the first and the third are on the places, with 3 ms left each.
 	tells(t, story(m, &nowNs, 11*ms), "8: turn", "8: turn")
-	m.Cancel(nowNs, third)
+	if left := m.Cancel(nowNs, third); left != 0.75*ms {
+		t.Errorf("%v ns are left of the third, want 0.75 ms", left)
+	}
 	tells(t, story(m, &nowNs, 12*ms), fmt.Sprintf("12: end of %d", first))
 	// The second has 60 - 6 - 0.75 ms left, and a whole core.
 	if slot, atNs, _ := m.Next(nowNs); slot != second || atNs != 65_250_000 {
@@ -185,8 +187,10 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 			case 5:
 				if n := len(slow.placed) + len(slow.waiting); n > 0 && rapid.Bool().Draw(t, "cancel") {
 					slot := slices.Concat(slow.placed, slow.waiting)[rapid.IntRange(0, n-1).Draw(t, "cancelled")].slot
-					fast.Cancel(nowNs, slot)
-					slow.remove(slot)
+					left := fast.Cancel(nowNs, slot)
+					if j := slow.remove(slot); math.Abs(left-max(0, j.left)) > most {
+						t.Fatalf("%v ns are left of a job that is cancelled; want %v", left, j.left)
+					}
 				}
 			case 6:
 				if _, atNs, _ := fast.Next(nowNs); atNs > nowNs {

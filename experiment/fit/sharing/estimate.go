@@ -36,6 +36,8 @@ type Estimate struct {
 	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
 	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
 	Together float64
+	// Turn is what the log says of turns under a law that is given, nil if it is not.
+	Turn *Turn
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 
@@ -74,8 +76,8 @@ func New(logs ...[]Execution) *Estimate {
 	return e
 }
 
-// Given returns what logs say of a law that is known. There are no intervals, and no delays.
-func Given(l Law, logs ...[]Execution) *Estimate {
+// Given returns what logs say of a law that is known, and of its turn if turnNs is nil. There are no intervals, and no delays.
+func Given(l Law, turnNs *int64, logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
 	m := newModel(e.join(logs))
 	e.Busy = m.busy()
@@ -83,6 +85,11 @@ func Given(l Law, logs ...[]Execution) *Estimate {
 		e.Executions += len(k)
 	}
 	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(l)
+	if turnNs == nil {
+		e.Turn = m.turn(l)
+	} else {
+		e.Turn = m.givenTurn(l, *turnNs)
+	}
 	return e
 }
 

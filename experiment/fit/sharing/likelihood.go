@@ -68,7 +68,7 @@ func (m *model) demands(kind []int) []float64 {
 
 // setWidths makes the kernels those of the demands under a law.
 func (m *model) setWidths(l Law) {
-	m.timeline.served(l, m.served)
+	m.timeline.served(l.Speed, m.served)
 	m.widths = m.widths[:0]
 	for _, kind := range m.kinds {
 		m.widths = append(m.widths, width(m.demands(kind)))
@@ -89,7 +89,7 @@ func (m *model) busy() int {
 // compare compares the demands, under a law, of requests that began when as many executed as share cores, and when not.
 // See Estimate for what it returns.
 func (m *model) compare(l Law) (busier, idleSpread, busySpread float64) {
-	m.timeline.served(l, m.served)
+	m.timeline.served(l.Speed, m.served)
 	var squares, freedom [2]float64
 	weighted, weight := 0.0, 0.0
 	for _, kind := range m.kinds {
@@ -132,7 +132,7 @@ type trial struct {
 // try returns the log-likelihood of a law.
 func (m *model) try(l Law) *trial {
 	r := &trial{law: l, kinds: make([]float64, len(m.kinds))}
-	m.timeline.served(l, m.served)
+	m.timeline.served(l.Speed, m.served)
 	for j, kind := range m.kinds {
 		values := m.demands(kind)
 		m.scores = append(m.scores[:0], make([]float64, len(values))...)

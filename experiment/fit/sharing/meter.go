@@ -1,32 +1,52 @@
 package sharing
 
-import "container/heap"
+import (
+	"container/heap"
+	"math"
 
-// Meter returns the demands of executions under a law. It is given them in the order of their arrival, and forgets
+	"apfsim/sim/machine"
+	"apfsim/sim/quantity"
+)
+
+// Meter returns the demands of executions under a law, and with a turn. It is given them in the order of their arrival, and forgets
 // them when they have ended.
 type Meter struct {
-	speeds []float64 // by number of executions
 	law    Law
-	demand func(tag any, ns float64)
+	demand func(tag any, ns float64, free bool)
 
+	server  *machine.Machine // which begins and ends jobs when the log does
+	nowNs   int64
 	pending changes
-	n       int
-	served  float64 // ns of demand that an execution has been served that began at 0
-	lastNs  int64
 	order   int64
 }
+
+// endless is a demand that no execution is served.
+const endless = 1 << 46 // 19 hours
 
 // change is a beginning or an end of an execution.
 type change struct {
 	ns    int64
 	endNs int64 // of a beginning; 0 of an end
-	from  float64
+	slot  int32 // of an end
+	free  bool  // of an end
 	order int64
 	tag   any
 }
 
-// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends.
-func NewMeter(l Law, demand func(tag any, ns float64)) *Meter { return &Meter{law: l, demand: demand} }
+// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends, and says whether
+// a place was free when it began.
+func NewMeter(l Law, turnNs int64, demand func(tag any, ns float64, free bool)) *Meter {
+	return &Meter{law: l, demand: demand, server: machine.New(l.capacity(turnNs))}
+}
+
+// capacity returns a law as that of a machine.
+func (l Law) capacity(turnNs int64) *machine.Capacity {
+	c := &machine.Capacity{Cores: l.Cores, Contention: l.Contention, Coherency: l.Coherency, Turn: quantity.Duration(turnNs)}
+	if math.IsInf(l.Cores, 1) {
+		c.Cores = 0
+	}
+	return c
+}
 
 // Add adds an execution, which takes some time, of a request that has arrived at arrivalNs, not before those that were added before.
 func (m *Meter) Add(arrivalNs, beginNs, endNs int64, tag any) {
@@ -51,20 +71,26 @@ func (m *Meter) advance(ns int64) {
 
 func (m *Meter) next() {
 	c := heap.Pop(&m.pending).(change)
-	for len(m.speeds) <= m.n {
-		m.speeds = append(m.speeds, m.law.Speed(len(m.speeds)))
-	}
-	if m.n > 0 {
-		m.served += float64(c.ns-m.lastNs) * m.speeds[m.n]
-	}
-	m.lastNs = c.ns
+	m.pass(c.ns)
 	if c.endNs == 0 {
-		m.n--
-		m.demand(c.tag, m.served-c.from)
+		m.demand(c.tag, endless-m.server.Cancel(c.ns, c.slot), c.free)
 		return
 	}
-	m.n++
-	heap.Push(&m.pending, change{ns: c.endNs, from: m.served, order: c.order, tag: c.tag})
+	free := float64(m.server.N()) < math.Ceil(m.law.Cores)
+	heap.Push(&m.pending, change{ns: c.endNs, slot: m.server.Begin(c.ns, endless), free: free, order: c.order, tag: c.tag})
+}
+
+// pass ends the turns that are over before a time.
+func (m *Meter) pass(ns int64) {
+	for {
+		slot, atNs, ok := m.server.Next(m.nowNs)
+		if !ok || slot != machine.TurnOver || atNs > ns {
+			m.nowNs = ns
+			return
+		}
+		m.nowNs = atNs
+		m.server.EndTurn(atNs)
+	}
 }
 
 // changes is a heap by time, and at one time of ends before beginnings.

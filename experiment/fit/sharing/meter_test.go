@@ -12,7 +12,7 @@ import (
 func TestDemandsOfTwoRequests(t *testing.T) {
 	const ms = 1_000_000
 	got := map[any]float64{}
-	m := NewMeter(Law{Cores: 1}, func(tag any, ns float64) { got[tag] = ns / ms })
+	m := NewMeter(Law{Cores: 1}, 0, func(tag any, ns float64, _ bool) { got[tag] = ns / ms })
 	m.Add(0, 0, 35*ms, "first")
 	m.Add(9*ms, 10*ms, 30*ms, "second")
 	m.Add(90*ms, 95*ms, 96*ms, "alone")
@@ -30,9 +30,9 @@ func TestDemandsOfALog(t *testing.T) {
 	slices.SortFunc(log, func(a, b Execution) int { return int(a.BeginNs - b.BeginNs) })
 	line := newTimeline(log)
 	served := make([]float64, len(line.n))
-	line.served(s.law, served)
+	line.served(s.law.Speed, served)
 	n := 0
-	m := NewMeter(s.law, func(tag any, ns float64) {
+	m := NewMeter(s.law, 0, func(tag any, ns float64, _ bool) {
 		i := tag.(int)
 		if d := served[line.end[i]] - served[line.begin[i]]; math.Abs(d-ns) > 1 {
 			t.Errorf("execution %d: %g by the timeline, %g by the meter", i, d, ns)

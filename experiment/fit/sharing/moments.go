@@ -14,7 +14,7 @@ const (
 
 // meanDemands returns for each execution the mean demand of its kind, or its own if the kind is rare.
 func (m *model) meanDemands(l Law) []float64 {
-	m.timeline.served(l, m.served)
+	m.timeline.served(l.Speed, m.served)
 	demands := make([]float64, len(m.executions))
 	for i := range demands {
 		demands[i] = m.served[m.end[i]] - m.served[m.begin[i]]
@@ -33,11 +33,7 @@ func (m *model) meanDemands(l Law) []float64 {
 
 // predict returns how long requests with these demands execute under a law if they begin when those of the log do.
 func (m *model) predict(l Law, demands []float64) []float64 {
-	order := make([]int, len(demands))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.executions[a].BeginNs, m.executions[b].BeginNs) })
+	order := m.order()
 	took := make([]float64, len(demands))
 	var running ends
 	now, served := 0.0, 0.0
@@ -183,7 +179,7 @@ func (s *search) correct(p point, k int) (q point, bounds [2]float64, ok bool) {
 // together returns the correlation of the demands under a law of requests that execute together, and how many standard
 // deviations it is above 0. It is near 0 if demands are those of the requests, and above if the server is slow at times.
 func (m *model) together(l Law) (correlation, deviations float64) {
-	m.timeline.served(l, m.served)
+	m.timeline.served(l.Speed, m.served)
 	residual := make([]float64, len(m.executions))
 	var compared []int
 	for _, kind := range m.kinds {

@@ -122,11 +122,12 @@ func (l Law) Throughput(n int) float64 { return float64(n) * l.Speed(n) }
 // none is the law of a server whose requests share nothing.
 func none() Law { return Law{Cores: math.Inf(1)} }
 
-// served returns the demand that an execution had been served at each time, if it began at the first one.
-func (t *timeline) served(l Law, into []float64) {
+// served returns the demand that an execution had been served at each time, if it began at the first one. Its speed depends on
+// how many there are.
+func (t *timeline) served(speed func(n int) float64, into []float64) {
 	speeds := make([]float64, t.most+1)
 	for n := range speeds {
-		speeds[n] = l.Speed(n)
+		speeds[n] = speed(n)
 	}
 	v := 0.0
 	for k, ns := range t.ns {

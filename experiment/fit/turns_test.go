@@ -1,0 +1,106 @@
+package fit_test
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"apfsim/experiment/fit"
+)
+
+var turnLogs = flag.Int("turns", 0, "estimate the turns of so many logs of each turn, and print a row for each")
+
+// turning is a server of two cores on which lists of 14 ms and gets of 1.1 ms execute.
+func turning(listsPerSecond int, turn string) string {
+	return fmt.Sprintf(`apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: turning}
+spec:
+  duration: 60s
+  servers: {flowControl: None, capacity: {cores: 2, turn: %s}}
+  workload:
+  - name: lists
+    clients: 8
+    as: {user: "lister-{i}"}
+    request: {verb: list, resource: configmaps, namespace: big}
+    execution: {lognormal: {mean: 14ms, sigma: 0.35}}
+    arrivals: {poisson: {rate: %g/s}}
+  - name: gets
+    clients: 10
+    as: {user: "getter-{i}"}
+    request: {verb: get, resource: configmaps, namespace: big, name: one}
+    execution: {lognormal: {mean: 1.1ms, sigma: 0.5}}
+    arrivals: {poisson: {rate: 4/s}}
+`, turn, float64(listsPerSecond)/8)
+}
+
+// estimateTurn fits a scenario to the log of a server with turns, whose capacity is known.
+func estimateTurn(t *testing.T, listsPerSecond int, turn string, seed uint64) (*fit.Fitted, time.Duration) {
+	t.Helper()
+	text := turning(listsPerSecond, turn)
+	base := strings.Replace(text[:strings.Index(text, "  workload:")], ", turn: "+turn, "", 1)
+	f, capacity := fitCapacity(t, recordText(t, text, seed), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	if c := f.Report.Capacity; capacity == nil || int64(capacity.Turn) != c.TurnNs || capacity.Cores != 2 {
+		t.Errorf("the scenario has the capacity %+v, the report %+v", capacity, c)
+	}
+	return f, time.Duration(f.Report.Capacity.TurnNs)
+}
+
+// The turn of a server is found in its log, and a server without turns has none. The demands of the scenario are those of the original
+// one: gets that waited for their turn do not count.
+func TestTurnOfTheServer(t *testing.T) {
+	for turn, want := range map[string]time.Duration{"0s": 0, "5ms": 5 * time.Millisecond} {
+		f, got := estimateTurn(t, 70, turn, 3)
+		if got != want {
+			t.Errorf("turn %s: got %v; %+v", turn, got, f.Report.Notes)
+		}
+		if noted := strings.Contains(strings.Join(f.Report.Notes, "\n"), "as with turns of 5 ms (95 %: 5 ms to "); noted != (want > 0) {
+			t.Errorf("turn %s: notes %+v", turn, f.Report.Notes)
+		}
+		sc := load(t, string(f.Scenario))
+		for i, mean := range []float64{14e6, 1.1e6} {
+			near(t, "demand of "+sc.Spec.Workload[i].Name, sc.Spec.Workload[i].Execution.MeanNs(), mean, 0.06)
+		}
+	}
+}
+
+// A turn in the scenario whose servers the fitted one has is kept, also if it is none, and must be a duration.
+func TestTurnThatIsGiven(t *testing.T) {
+	log := recordText(t, turning(70, "10ms"), 1)
+	text := turning(70, "10ms")
+	for _, turn := range []string{"0s", "2ms"} {
+		given := strings.Replace(text[:strings.Index(text, "  workload:")], "turn: 10ms", "turn: "+turn, 1)
+		f, capacity := fitCapacity(t, log, fit.Options{Base: []byte(given), BaseFile: "base.yaml"})
+		if c := f.Report.Capacity; capacity.Turn.String() != turn || time.Duration(c.TurnNs) != time.Duration(capacity.Turn) || c.TurnLowNs != 0 {
+			t.Errorf("given %s: the scenario has %v, the report %+v", turn, capacity.Turn, c)
+		}
+	}
+	given := strings.Replace(text[:strings.Index(text, "  workload:")], "turn: 10ms", "turn: soon", 1)
+	if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: []byte(given), BaseFile: "base.yaml"}); err == nil || err.Error() != "base.yaml:6: spec.servers.capacity.turn: soon is not a duration; use a number with a unit, such as 10ms" {
+		t.Errorf("%v", err)
+	}
+}
+
+// With the flag turns, a row says how often each turn is estimated.
+func TestTurnsOfKnownSystems(t *testing.T) {
+	if *turnLogs == 0 {
+		t.Skip("only with -args -turns N")
+	}
+	tried := []time.Duration{0, 1e6, 2e6, 5e6, 10e6, 20e6}
+	for _, lists := range []int{57, 97} {
+		for _, turn := range []string{"0s", "2ms", "5ms", "10ms"} {
+			counts := map[time.Duration]int{}
+			for seed := range uint64(*turnLogs) {
+				_, got := estimateTurn(t, lists, turn, seed+1)
+				counts[got]++
+			}
+			fmt.Printf("| %d | %s |", lists, turn)
+			for _, x := range tried {
+				fmt.Printf(" %d |", counts[x])
+			}
+			fmt.Println()
+		}
+	}
+}
