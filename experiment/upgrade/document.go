@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +94,7 @@ func (a *Answer) changeItems() (parts []report.Part) {
 	levels := report.UpgradeLevels(a.changes)
 	rows := 0
 	for i := range a.Levels {
-		if l := &a.Levels[i]; l.Before == nil || l.After == nil || *l.Before != *l.After {
+		if l := &a.Levels[i]; !reflect.DeepEqual(l.Before, l.After) {
 			levels.Rows[rows] = levels.Rows[i]
 			rows++
 		}
