@@ -58,7 +58,7 @@ func storyScenario() *scenario.Scenario {
 	sc.Spec.Seed = 7
 	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(10*second), quantity.Duration(30*second)
 	sc.Spec.Servers.FlowControl = server.PriorityAndFairness
-	sc.Spec.Workload = []workload.Workload{{Name: "elephants"}, {Name: "mice"}, {Name: "unheard"}}
+	sc.Spec.Workload = []workload.Workload{{Name: "elephants", Clients: 1}, {Name: "mice", Clients: 1}, {Name: "unheard", Clients: 1}}
 	return sc
 }
 

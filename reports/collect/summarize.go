@@ -192,7 +192,7 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
 		switch left := w.Waiting + w.Executing; {
-		case c.scenario.Spec.Workload[i].Clients == 0: // it is switched off
+		case w.Arrived == 0 && c.scenario.Spec.Workload[i].Clients == 0: // it is switched off
 		case w.Arrived == 0:
 			warn("workload %s: no request arrived between the warm-up and the end of the run", w.Name)
 		case left*20 > w.Arrived:
