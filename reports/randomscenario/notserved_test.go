@@ -22,6 +22,12 @@ func (c *check) oldNs(workload string) int64 {
 	return metric.UnfinishedNs
 }
 
+// unfinished says whether a request is open at the end of the run that has taken longer than those of its workload do. One whose client
+// decides how long it lasts is not.
+func (c *check) unfinished(l *Line) bool {
+	return l.open() && c.toNs-l.ArrivalNs > c.oldNs(l.Workload) && !l.longRunning()
+}
+
 // notServed compares what was not served with the log, for each group of requests.
 func (c *check) notServed() {
 	s := c.ran.Result.Summary
@@ -65,7 +71,7 @@ func (c *check) notServedOf(what string, g *result.Group, has func(*Line) bool) 
 			n.Refused++
 		case l.Outcome == "lost":
 			n.Lost++
-		case l.open() && c.toNs-l.ArrivalNs > c.oldNs(l.Workload) && !l.longRunning():
+		case c.unfinished(l):
 			n.Unfinished++
 		case l.open():
 			open++

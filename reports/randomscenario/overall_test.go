@@ -26,7 +26,7 @@ func (c *check) overall() {
 		case l.Outcome == "rejected", l.Outcome == "refused", l.Outcome == "lost":
 			bad = true
 		case l.open():
-			bad = c.toNs-l.ArrivalNs > c.oldNs(l.Workload)
+			bad = c.unfinished(l)
 		default:
 			bad = l.Status == 504 || l.Status == 0 || l.Status == 429 || l.Status >= 500
 		}

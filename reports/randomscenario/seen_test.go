@@ -70,9 +70,10 @@ type LevelLimit struct {
 
 // StageEvent is a change of the stage of a server.
 type StageEvent struct {
-	AtNs   int64
-	Server int
-	Stage  server.Stage
+	AtNs        int64
+	Server      int
+	Stage       server.Stage
+	OutOfMemory bool // the process ended because it needed more memory than there is
 }
 
 // observe records what happens in a run.
@@ -108,7 +109,7 @@ func (s *Seen) observe(run *sim.Run) {
 		Arrived: request(Arrived), Dispatched: request(Dispatched), Rejected: request(Rejected), Executed: request(Executed), Answered: request(Answered), GivenUp: request(Lost),
 		Adjusted: limits,
 		Changed: func(nowNs int64, srv *server.Server) {
-			s.Stages = append(s.Stages, StageEvent{nowNs, srv.Index(), srv.Stage()})
+			s.Stages = append(s.Stages, StageEvent{nowNs, srv.Index(), srv.Stage(), srv.Stage() == server.Off && srv.OutOfMemory()})
 			if srv.Stage() == server.Off {
 				limits(nowNs, srv)
 			}

@@ -29,7 +29,7 @@ func (c *check) moments() (all []result.Moment) {
 			what = "crashed"
 		}
 		stages[e.Server] = e.Stage
-		all = append(all, result.Moment{AtNs: e.AtNs, Server: e.Server, What: what, Stage: e.Stage.String()})
+		all = append(all, result.Moment{AtNs: e.AtNs, Server: e.Server, What: what, Stage: e.Stage.String(), OutOfMemory: e.OutOfMemory})
 	}
 	speed := func(atNs int64, index int, factor float64) {
 		all = append(all, result.Moment{AtNs: atNs, Server: index, What: "speed × " + format.Digits(factor)})

@@ -131,7 +131,7 @@ func (c *check) servedOf(counted func(*Line) bool) (s served) {
 		}
 		s.arrived++
 		switch {
-		case slices.Contains([]string{"rejected", "refused", "lost"}, l.Outcome), l.open() && c.toNs-l.ArrivalNs > c.oldNs(l.Workload),
+		case slices.Contains([]string{"rejected", "refused", "lost"}, l.Outcome), c.unfinished(l),
 			!l.open() && (l.Status == 0 || l.Status == 429 || l.Status >= 500):
 			s.lost++
 		}
