@@ -429,7 +429,8 @@ func (d *diagnosis) whenHarmed(workload int) (fromNs, toNs int64) {
 // GoodWaitNs is the wait p99 up to which a workload is good.
 const GoodWaitNs = 100_000_000
 
-// whenQueued returns from when to when a flow had requests in queues or rejected, within a time.
+// whenQueued returns from when to when a flow had requests in queues or rejected, within the time in which its workload was harmed. If it
+// only waited at other times, those are its own.
 func (d *diagnosis) whenQueued(f *result.Flow, fromNs, toNs int64) (int64, int64) {
 	points := d.pointsOf(f.PriorityLevel)
 	first, last := -1, -1
@@ -444,7 +445,14 @@ func (d *diagnosis) whenQueued(f *result.Flow, fromNs, toNs int64) (int64, int64
 	if first < 0 {
 		return fromNs, toNs
 	}
-	return max(fromNs, points[first].StartNs), min(toNs, points[last].EndNs)
+	from, to := points[first].StartNs, points[last].EndNs
+	switch {
+	case from < toNs && to > fromNs:
+		return max(fromNs, from), min(toNs, to)
+	case f.NotServedTotal() > 0: // nobody knows better when
+		return fromNs, toNs
+	}
+	return max(d.Summary.WarmupNs, from), to
 }
 
 // pointsOf returns the series of a level, nil without one.

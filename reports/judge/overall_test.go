@@ -628,3 +628,30 @@ func TestSlowMachines(t *testing.T) {
 		t.Errorf("machines of 98 %% of their speed explain that nearly half of the time was lost")
 	}
 }
+
+// A flow that waited at another time than its workload was harmed was harmed when it waited, and never ends before it begins.
+func TestWhenAFlowWasHarmed(t *testing.T) {
+	points := make([]result.Point, 10)
+	for i := range points {
+		points[i].StartNs, points[i].EndNs = int64(i)*1e9, int64(i+1)*1e9
+	}
+	r := served(1000)
+	r.Series = []*result.Series{{Level: "l", Points: points}}
+	d := &diagnosis{Result: r}
+	for _, c := range []struct {
+		queued, rejected int64 // a bit for each point, and requests
+		from, to         int64 // seconds
+	}{
+		{0, 0, 2, 5}, {1 << 3, 0, 3, 4}, {1<<1 | 1<<7, 0, 2, 5}, {1 << 4, 0, 4, 5},
+		{1 << 8, 0, 8, 9}, {1 << 0, 0, 0, 1}, {1 << 8, 1, 2, 5},
+	} {
+		f := &result.Flow{PriorityLevel: "l"}
+		f.QueuedIn = append(f.QueuedIn, uint64(c.queued))
+		if c.rejected > 0 {
+			f.NotServed = &result.NotServed{Rejected: c.rejected}
+		}
+		if from, to := d.whenQueued(f, 2e9, 5e9); from != c.from*1e9 || to != c.to*1e9 {
+			t.Errorf("queued %b, %d rejected: from %d to %d ns, want %d to %d s", c.queued, c.rejected, from, to, c.from, c.to)
+		}
+	}
+}
