@@ -123,7 +123,7 @@ func (c *Controller) lend(nowNs int64) {
 }
 
 // ReachableLimit returns the greatest concurrency limit that adjustments can give one of the levels, in
-// seats: its upper bound, or what the other levels can lend. There is none for an exempt level, whose
+// seats: its upper bound, or what the other levels can lend. It is not ok for an exempt level, whose
 // requests are not limited.
 func (c *Controller) ReachableLimit(of *Level) (limit int, ok bool) {
 	switch {

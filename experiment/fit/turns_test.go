@@ -66,7 +66,7 @@ func TestTurnOfTheServer(t *testing.T) {
 	}
 }
 
-// A turn in the scenario whose servers the fitted one has is kept, also if it is none, and must be a duration.
+// A turn in the scenario whose servers the fitted one has is kept, also a turn of 0s, and must be a duration.
 func TestTurnThatIsGiven(t *testing.T) {
 	log := recordText(t, turning(70, "10ms"), 1)
 	text := turning(70, "10ms")

@@ -16,7 +16,7 @@ func TestNoChangeNeeded(t *testing.T) {
 	}
 }
 
-// Goals that hold with executions of a smaller load say nothing: nobody knows how long they take with this one.
+// Goals that hold with executions of a smaller load say nothing about this load, with which they may take longer.
 func TestLoadThatTheExecutionsAreNotOf(t *testing.T) {
 	for average, want := range map[string]string{"0.9": "NO CHANGE NEEDED", "0.4": "NOT KNOWN"} {
 		b := builder{servers: "maxRequestsInflight: 60, maxMutatingRequestsInflight: 0, capacity: {average: " + average + "}", duration: "20s", warmup: "0s"}

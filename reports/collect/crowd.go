@@ -10,7 +10,7 @@ import (
 )
 
 // crowd counts the executions that end while more requests execute at their server than its executions were measured
-// with: nobody knows how long these take. Without a law, executions are those of the load at which they were measured.
+// with. How long these take was not measured. Without a law, executions are those of the load at which they were measured.
 type crowd struct {
 	measured    int
 	average     float64 // requests at a time when executions were measured; 0 if it is not known, or does not matter
