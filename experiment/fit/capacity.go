@@ -28,6 +28,9 @@ type Capacity struct {
 	Executions   int      `json:"executions"`   // from whose times the capacity was estimated
 	Logs         int      `json:"logs"`         // from which: one of each server, and those of other times
 
+	// Collection is null if the log does not show that garbage is collected.
+	Collection *Collection `json:"collection"`
+
 	TurnNs     int64 `json:"turnNs"`    // of a capacity given; 0 if it has none, and the log does not show any
 	TurnLowNs  int64 `json:"turnLowNs"` // the shortest and the longest of those tried with which the log agrees; 0 if the turn was not estimated
 	TurnHighNs int64 `json:"turnHighNs"`
@@ -46,6 +49,12 @@ type Capacity struct {
 	DispersionBusy *float64 `json:"dispersionBusy"`
 	Together       float64  `json:"slowTogether"` // correlation of the demands of requests that execute together; 0 if it is not significant
 	Inflation      float64  `json:"inflation"`    // of the intervals, because the log varies more than the model
+}
+
+// Collection is the garbage collections of the server (package machine).
+type Collection struct {
+	EveryNs int64 `json:"everyNs"`
+	LastsNs int64 `json:"lastsNs"`
 }
 
 const (
@@ -225,6 +234,15 @@ func (f *fitter) estimateCapacity() error {
 			}
 			return e.DelayNs(kind, tookNs)
 		})
+		if e.Collection != nil {
+			f.demandNs = func(w *workload, ns float64) float64 {
+				kind, ok := kinds[w.name]
+				if !ok {
+					return ns
+				}
+				return e.Collection.DemandNs(kind, ns)
+			}
+		}
 	}
 	return nil
 }
@@ -291,6 +309,9 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
 	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
 	c.Inflation, c.Together = shape.Number(e.Inflation), shape.Number(e.Together)
+	if x := e.Collection; x != nil {
+		c.Collection = &Collection{x.EveryNs, x.LastsNs}
+	}
 	c.compare(e)
 }
 
@@ -334,7 +355,9 @@ func (c *Capacity) String() string {
 		inLogs = fmt.Sprintf(" in %d logs", c.Logs)
 	}
 	slow := ""
-	if c.Together > 0 {
+	if x := c.Collection; x != nil {
+		slow = fmt.Sprintf(". Whenever %s of demand have been served, the server is slow for %s, as if it collected garbage", format.Duration(float64(x.EveryNs)), format.Duration(float64(x.LastsNs)))
+	} else if c.Together > 0 {
 		slow = fmt.Sprintf(". Requests that execute together are slow together (correlation %s), as if the server paused at times", format.Digits(c.Together))
 	}
 	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server",
@@ -382,7 +405,11 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 
 // addDemand takes note of the demand of a request, unless it is unknown because the request has waited for a turn.
 func (f *fitter) addDemand(tag any, ns float64, free bool) {
-	if w := tag.(*workload); f.turnNs == 0 || free || !f.short(w) {
+	w := tag.(*workload)
+	if f.demandNs != nil {
+		ns = f.demandNs(w, ns)
+	}
+	if f.turnNs == 0 || free || !f.short(w) {
 		w.observed.Execution.Add(ns)
 	}
 }
@@ -426,5 +453,8 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		interval[p.name] = bounds
 	}
 	fields["interval"] = interval
+	if x := c.Collection; x != nil {
+		fields["collection"] = map[string]any{"every": shape.Duration(float64(x.EveryNs)), "lasts": shape.Duration(float64(x.LastsNs))}
+	}
 	shape.SetField(servers, "capacity", shape.ValueNode(fields))
 }

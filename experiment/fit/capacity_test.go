@@ -47,6 +47,25 @@ func fitCapacity(t *testing.T, log string, o fit.Options) (*fit.Fitted, *machine
 	return f, load(t, string(f.Scenario)).Spec.Servers.Capacity
 }
 
+// The log of a server that collects garbage gives its collections, and what requests take without them.
+func TestCollectionsOfTheServer(t *testing.T) {
+	text := strings.NewReplacer("turn: 0s", "collection: {every: 750ms, lasts: 130ms}", "60s", "80s", "14ms, sigma: 0.35", "12.5ms, sigma: 0.2").Replace(turning(57, "0s"))
+	f, capacity := fitCapacity(t, recordText(t, text, 1), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	c := f.Report.Capacity
+	if capacity == nil || capacity.Collection == nil || c.Collection == nil || !strings.Contains(strings.Join(f.Report.Notes, "\n"), "of demand have been served, the server is slow for") {
+		t.Fatalf("capacity %+v of the scenario, %+v", capacity, f.Report.Notes)
+	}
+	if int64(capacity.Collection.Every) < c.Collection.EveryNs-10_000 || int64(capacity.Collection.Lasts) > c.Collection.LastsNs+10_000 {
+		t.Errorf("the collections of the scenario are %+v, and those of the report %+v", *capacity.Collection, *c.Collection)
+	}
+	near(t, "cores", capacity.Cores, 2, 0.1)
+	near(t, "every", float64(c.Collection.EveryNs), 750e6, 0.1)
+	near(t, "lasts", float64(c.Collection.LastsNs), 130e6, 0.4)
+	for i, w := range load(t, string(f.Scenario)).Spec.Workload {
+		near(t, "demand of "+w.Name, w.Execution.MeanNs(), []float64{12.5e6, 1.1e6}[i], 0.06)
+	}
+}
+
 // The log of a server with 1.5 cores gives its capacity, and what requests take on an idle server. Runs of the fitted scenario
 // have the executions of the log, and those with more lists have the executions of a run of the original one with as many.
 func TestCapacityOfTheServer(t *testing.T) {

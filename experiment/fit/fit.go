@@ -168,9 +168,10 @@ type fitter struct {
 	others   workload     // of the requests that are left out
 	law      *sharing.Law // of each server; nil if the capacity is unknown
 	delayNs  func(w *workload, tookNs int64) int64
-	turnNs   int64                  // of the law; 0 without turns
-	short    func(w *workload) bool // whether demands are known of requests only that begin when a core is free
-	meters   []*sharing.Meter       // of the demands in the second pass, by server
+	demandNs func(w *workload, ns float64) float64 // without the effect of collections; nil if there are none
+	turnNs   int64                                 // of the law; 0 without turns
+	short    func(w *workload) bool                // whether demands are known of requests only that begin when a core is free
+	meters   []*sharing.Meter                      // of the demands in the second pass, by server
 }
 
 // setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long

@@ -23,6 +23,8 @@ type Capacity struct {
 	// Turn is 0 if all requests in service progress all the time.
 	Turn quantity.Duration `json:"turn,omitempty" jsonschema_description:"Served demand after which a request gives way to one that waits for a core; without it, all requests in service progress all the time."`
 
+	Collection *Collection `json:"collection,omitempty" jsonschema_description:"Garbage collection, during which requests have half of the cores."`
+
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
 	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
@@ -95,7 +97,7 @@ type Speed struct {
 // Given says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
 // changes nothing.
 func (c *Capacity) Given() bool {
-	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Turn != 0 || c.Speed != nil || c.WatchEvent != 0)
+	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Turn != 0 || c.Collection != nil || c.Speed != nil || c.WatchEvent != 0)
 }
 
 // Check checks the capacity at path.
@@ -111,6 +113,9 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 	}
 	if c.Turn > 0 && c.Cores == 0 {
 		to.Fail(path+".turn", "needs cores, for which the requests take turns; set cores, or leave turn out")
+	}
+	if c.Collection != nil {
+		c.Collection.Check(to, path+".collection", c.Cores)
 	}
 	if i := c.Interval; i != nil {
 		cores := c.Cores

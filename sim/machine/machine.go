@@ -32,10 +32,11 @@ type Machine struct {
 	cores     float64 // what is left of c, +Inf if there is no bound
 	leastLeft float64 // of c
 
-	speed  float64 // of each job that progresses: v(n) of the present n without turns
-	served float64 // in ns of demand
-	lastNs int64
-	order  uint64 // of the next job to begin
+	speed      float64 // of each job that progresses: v(n) of the present n without turns
+	throughput float64 // of all together
+	served     float64 // in ns of demand
+	lastNs     int64
+	order      uint64 // of the next job to begin
 
 	// Work is the demand that all jobs together have been served.
 	Work Meter
@@ -44,7 +45,9 @@ type Machine struct {
 	at   []int32 // the index in the heap of the job of each slot, or waits
 	free []int32 // slots that are not used
 
-	turns *turns // nil if all jobs progress all the time
+	turns       *turns       // nil if all jobs progress all the time
+	collections *collections // nil if there are none
+	step        step         // that Next has returned
 }
 
 // job is what the machine works on. It ends when V is end; of equal ends, the job that began first ends
@@ -72,6 +75,9 @@ func New(law *Capacity) *Machine {
 	if law.Turn > 0 && law.Cores > 0 { // otherwise there is a place for each job
 		m.turns = newTurns(int(math.Ceil(law.Cores)), float64(law.Turn))
 	}
+	if law.Collection != nil {
+		m.collections = newCollections(law.Collection)
+	}
 	return m
 }
 
@@ -80,7 +86,11 @@ func New(law *Capacity) *Machine {
 func (m *Machine) Throughput(n int) float64 { return float64(n) * m.speedOf(float64(n)) }
 
 func (m *Machine) speedOf(n float64) float64 {
-	return m.factor * min(1, m.cores/n) / (1 + m.law.Contention*(n-1) + m.law.Coherency*n*(n-1))
+	cores := m.cores
+	if m.collections != nil && m.collections.endNs > 0 {
+		cores *= left
+	}
+	return m.factor * min(1, cores/n) / (1 + m.law.Contention*(n-1) + m.law.Coherency*n*(n-1))
 }
 
 // N returns how many jobs the machine works on.
@@ -100,10 +110,17 @@ func (m *Machine) Factor() float64 { return m.factor }
 
 // advance brings V up to date. It must come before every change of what the speed depends on.
 func (m *Machine) advance(nowNs int64) {
+	c := m.collections
 	if len(m.heap) == 0 {
 		m.served = 0
+		if c != nil && c.endNs > 0 && c.endNs <= nowNs {
+			c.endNs = 0
+		}
 	} else {
 		m.served += float64(nowNs-m.lastNs) * m.speed
+		if c != nil {
+			c.served += float64(nowNs-m.lastNs) * m.throughput
+		}
 	}
 	m.lastNs = nowNs
 }
@@ -112,7 +129,8 @@ func (m *Machine) advance(nowNs int64) {
 func (m *Machine) changed() {
 	m.speed = m.Speed()
 	n := m.N()
-	m.Work.Set(m.lastNs, float64(n)*m.speed)
+	m.throughput = float64(n) * m.speed
+	m.Work.Set(m.lastNs, m.throughput)
 	if n > len(m.heap) {
 		m.speed *= float64(n) / float64(len(m.heap))
 	}
@@ -149,7 +167,7 @@ func (m *Machine) push(j job) {
 }
 
 // Next returns the job that ends first if nothing happens before, and when that is, now or later; ok is false
-// if there is no job. The slot is TurnOver if a turn is over before.
+// if there is no job. The slot is Step if a turn is over before, or a collection begins or ends.
 func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	if len(m.heap) == 0 {
 		return 0, 0, false
@@ -159,10 +177,38 @@ func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	slot, atNs = first.slot, m.when(nowNs, first.end)
 	if m.turns != nil && m.turns.waiting.n > 0 {
 		if overNs := m.when(nowNs, m.turns.over()); overNs < atNs {
-			return TurnOver, overNs, true
+			slot, atNs, m.step = Step, overNs, endTurn
+		}
+	}
+	if m.collections != nil {
+		if dueNs := m.collections.due(nowNs, m.throughput); dueNs < atNs {
+			slot, atNs, m.step = Step, dueNs, changeCollection
 		}
 	}
 	return slot, atNs, true
+}
+
+// Step is what Next returns in place of a slot if something happens to the machine before a job ends. Its owner then calls Advance.
+const Step int32 = -1
+
+// step is what happens to the machine.
+type step uint8
+
+const (
+	endTurn step = iota
+	changeCollection
+)
+
+// Advance carries out the step that Next has returned, at the time that it has returned.
+func (m *Machine) Advance(nowNs int64) {
+	m.advance(nowNs)
+	switch m.step {
+	case endTurn:
+		m.endTurn()
+	case changeCollection:
+		m.collections.change(nowNs)
+	}
+	m.changed()
 }
 
 // when returns when V is at least so much if nothing happens before, now or later.

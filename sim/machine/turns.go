@@ -1,8 +1,5 @@
 package machine
 
-// TurnOver is what Next returns in place of a slot if a turn is over before a job ends. Its owner then calls EndTurn.
-const TurnOver int32 = -1
-
 // turns lets the jobs of a machine take turns on its places, of which there is one for each core, rounded up (round robin).
 // Jobs for which there is no place wait, in the order of their coming. A job that is on a place gives way when
 // it has been served for a turn and somebody waits, and then waits behind all others. If nobody waits, it keeps its place until
@@ -114,9 +111,8 @@ func (m *Machine) leave(slot int32) {
 	m.replace()
 }
 
-// EndTurn ends the turn that is over when Next has returned TurnOver, at the time that it has returned.
-func (m *Machine) EndTurn(nowNs int64) {
-	m.advance(nowNs)
+// endTurn ends the turn that is over first.
+func (m *Machine) endTurn() {
 	t := m.turns
 	m.served = max(m.served, t.over()) // rounding may have left a little
 	slot := t.placed.first
@@ -125,5 +121,4 @@ func (m *Machine) EndTurn(nowNs int64) {
 	m.pull(slot)
 	m.replace()
 	m.wait(slot, j.order, max(0, j.end-m.served))
-	m.changed()
 }

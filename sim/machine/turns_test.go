@@ -23,9 +23,9 @@ func story(m *Machine, nowNs *int64, untilNs int64) (all []string) {
 			return all
 		}
 		*nowNs = atNs
-		if slot == TurnOver {
-			m.EndTurn(atNs)
-			all = append(all, fmt.Sprintf("%d: turn", atNs/ms))
+		if slot == Step {
+			m.Advance(atNs)
+			all = append(all, fmt.Sprintf("%d: step", atNs/ms))
 		} else {
 			m.End(atNs, slot)
 			all = append(all, fmt.Sprintf("%d: end of %d", atNs/ms, slot))
@@ -47,9 +47,9 @@ func TestTurnsOnOneCore(t *testing.T) {
 	list := m.Begin(0, 30*ms)
 	tells(t, story(m, &nowNs, 12*ms))
 	mouse := m.Begin(nowNs, ms)
-	tells(t, story(m, &nowNs, 15*ms), "12: turn", fmt.Sprintf("13: end of %d", mouse))
+	tells(t, story(m, &nowNs, 15*ms), "12: step", fmt.Sprintf("13: end of %d", mouse))
 	mouse = m.Begin(nowNs, ms)
-	tells(t, story(m, &nowNs, 50*ms), "23: turn", fmt.Sprintf("24: end of %d", mouse), fmt.Sprintf("32: end of %d", list))
+	tells(t, story(m, &nowNs, 50*ms), "23: step", fmt.Sprintf("24: end of %d", mouse), fmt.Sprintf("32: end of %d", list))
 	if m.N() != 0 || m.Work.Sum(nowNs) != 32*ms {
 		t.Errorf("%d jobs are left, %v ns of demand are served, want none and 32 ms", m.N(), m.Work.Sum(nowNs))
 	}
@@ -62,7 +62,7 @@ func TestTurnsOnPartsOfCores(t *testing.T) {
 	first, second, third, fourth := m.Begin(0, 9*ms), m.Begin(0, 60*ms), m.Begin(0, 3*ms), m.Begin(0, 12*ms)
 	m.Cancel(0, fourth)
 	// The second, whose turn is over as well, gives way to the first. So the first and the third are on the places, with 3 ms left each.
-	tells(t, story(m, &nowNs, 11*ms), "8: turn", "8: turn")
+	tells(t, story(m, &nowNs, 11*ms), "8: step", "8: step")
 	if left := m.Cancel(nowNs, third); left != 0.75*ms {
 		t.Errorf("%v ns are left of the third, want 0.75 ms", left)
 	}
@@ -166,7 +166,7 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 					t.Fatalf("at %d ns, the next event is at %d ns; want %d ns", nowNs, atNs, wantNs)
 				}
 				pass(atNs - nowNs)
-				if slot != TurnOver {
+				if slot != Step {
 					fast.End(nowNs, slot)
 					if j := slow.remove(slot); math.Abs(j.left) > most {
 						t.Fatalf("%v ns of the demand are left at the end", j.left)
@@ -180,7 +180,7 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 				if j.turnLeft > 1e-3 {
 					t.Fatalf("%v ns of the turn are left at its end", j.turnLeft)
 				}
-				fast.EndTurn(nowNs)
+				fast.Advance(nowNs)
 				slow.placed = slow.placed[1:]
 				slow.fill()
 				slow.waiting = append(slow.waiting, j)
@@ -250,8 +250,8 @@ func TestTurnsAllocateNothing(t *testing.T) {
 	next := func() {
 		slot, atNs, _ := m.Next(nowNs)
 		nowNs = atNs
-		if slot == TurnOver {
-			m.EndTurn(nowNs)
+		if slot == Step {
+			m.Advance(nowNs)
 			return
 		}
 		m.End(nowNs, slot)
@@ -277,8 +277,8 @@ func BenchmarkTurns(b *testing.B) {
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				slot, atNs, _ := m.Next(nowNs)
-				if nowNs = atNs; slot == TurnOver {
-					m.EndTurn(nowNs)
+				if nowNs = atNs; slot == Step {
+					m.Advance(nowNs)
 					continue
 				}
 				m.End(nowNs, slot)

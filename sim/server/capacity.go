@@ -64,7 +64,7 @@ func (s *sharing) cancelBehind(nowNs int64) {
 // other method may move that end.
 func (s *sharing) Next(nowNs int64) (r *Request, atNs int64, ok bool) {
 	slot, atNs, ok := s.Machine.Next(nowNs)
-	if !ok || slot == machine.TurnOver {
+	if !ok || slot == machine.Step {
 		return nil, atNs, ok
 	}
 	return s.requests[slot], atNs, true
@@ -90,7 +90,7 @@ func (s *Server) moveEnd(nowNs int64) {
 		return
 	}
 	e := Event{Kind: Finish, Owner: s.index, Index: slot}
-	if slot != machine.TurnOver {
+	if slot != machine.Step {
 		e.Request = s.capacity.requests[slot]
 	}
 	s.nextEnd = s.events.Schedule(atNs, uint8(Finish), e)
@@ -104,8 +104,8 @@ func (s *Server) endWithoutRequest(nowNs int64, slot int32) {
 		return
 	}
 	s.nextEnd = 0
-	if slot == machine.TurnOver {
-		s.capacity.EndTurn(nowNs)
+	if slot == machine.Step {
+		s.capacity.Advance(nowNs)
 	} else {
 		s.capacity.endBehind(nowNs, slot)
 	}

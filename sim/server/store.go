@@ -74,6 +74,9 @@ func (s *Store) Check(to *document.Checker, path string) {
 		if c.Turn != 0 {
 			to.Fail(at+".turn", "cannot be set here: transactions of etcd take no turns; that of a server is spec.servers.capacity.turn")
 		}
+		if c.Collection != nil {
+			to.Fail(at+".collection", "cannot be set here: it is that of a server, spec.servers.capacity.collection")
+		}
 		if c.Measured != 0 {
 			to.Fail(at+".measured", "cannot be set here: it is that of a server, spec.servers.capacity.measured")
 		}

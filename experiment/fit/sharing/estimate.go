@@ -36,6 +36,8 @@ type Estimate struct {
 	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
 	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
 	Together float64
+	// Collection is what then makes it slow, if the log shows that, and nil otherwise.
+	Collection *Collection
 	// Turn is what the log says of turns under a law that is given, nil if it is not.
 	Turn *Turn
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
@@ -96,7 +98,7 @@ func Given(l Law, turnNs *int64, logs ...[]Execution) *Estimate {
 // fit estimates the law of all executions but those of kinds that it finds to share nothing.
 func (e *Estimate) fit(all []Execution) {
 	for {
-		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.Together = none(), false, "", 0, false, 0
+		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.Together, e.Collection = none(), false, "", 0, false, 0, nil
 		m := newModel(e.shared(all))
 		e.Busy = m.busy()
 		for _, k := range m.kinds {
@@ -300,7 +302,9 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 		e.Law = s.law(law)
 		if correlation, deviations := s.model.together(e.Law); deviations > apart {
 			e.Together = correlation
-			e.correct(s)
+			if e.correct(s); e.Identifiable && !math.IsInf(e.Law.Cores, 1) && e.Law.Contention == 0 && e.Law.Coherency == 0 {
+				e.collect(s.model)
+			}
 		}
 		if e.Identifiable {
 			e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
@@ -334,6 +338,22 @@ func (e *Estimate) correct(s *search) {
 	if !ok || e.Throughput.High > widest*e.Throughput.Low {
 		e.Identifiable, e.Law = false, none()
 		e.Reason = "the server is slow at times, and the log shows too few busy moments beside these"
+	}
+}
+
+// collect looks for garbage collections on a server that has cores alone and is slow at times. If the cores are not known well
+// enough with them, the law stays as it is.
+func (e *Estimate) collect(m *model) {
+	found, law, cores := m.collect(e.Law)
+	if found == nil {
+		return
+	}
+	low, high := law, law
+	low.Cores, high.Cores = cores.Low, cores.High
+	throughput := Interval{low.Throughput(e.Busy), high.Throughput(e.Busy)}
+	if throughput.High <= widest*throughput.Low {
+		e.Collection, e.Law, e.Cores, e.Throughput = found, law, cores, throughput
+		e.Contention.Low, e.Coherency.Low = 0, 0 // which is what being slow at times looks like
 	}
 }
 

@@ -84,12 +84,12 @@ func (m *Meter) next() {
 func (m *Meter) pass(ns int64) {
 	for {
 		slot, atNs, ok := m.server.Next(m.nowNs)
-		if !ok || slot != machine.TurnOver || atNs > ns {
+		if !ok || slot != machine.Step || atNs > ns {
 			m.nowNs = ns
 			return
 		}
 		m.nowNs = atNs
-		m.server.EndTurn(atNs)
+		m.server.Advance(atNs)
 	}
 }
 

@@ -23,6 +23,7 @@ type system struct {
 	limit   int                        // requests that execute at a time; the others wait
 	changes func(s float64) float64    // factor of the arrivals over time
 	slow    *spells                    // nil if it has none
+	garbage *garbage                   // nil if it is not collected
 	delay   []float64                  // of each kind, in seconds after it was served
 	servers int                        // 1 if it is 0; each has a log of its own
 	most    int                        // requests that a log has, 4000 if it is 0
@@ -35,6 +36,9 @@ type spells struct {
 	everyS, lastS float64 // means of exponential times
 	factor        float64 // of the speed
 }
+
+// garbage is collected whenever so much demand has been served since the last time, and takes half of the cores as long as it lasts.
+type garbage struct{ everyS, lastsS float64 }
 
 func lognormal(mean, sigma float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 { return mean * math.Exp(sigma*r.NormFloat64()-sigma*sigma/2) }
@@ -83,6 +87,8 @@ var systems = []system{
 		changes: func(s float64) float64 { return 1 + 0.9*math.Sin(s/2) }, most: 10_000, known: true},
 	{name: "2 cores, slow at times", proof: true, law: Law{Cores: 2}, perS: []float64{57, 40}, demand: []func(*rand.Rand) float64{lognormal(0.013, 0.25), lognormal(0.001, 0.4)}, limit: 20,
 		slow: &spells{0.3, 0.03, 0.4}, known: true},
+	{name: "2 cores, garbage is collected", law: Law{Cores: 2}, perS: []float64{57, 40}, demand: []func(*rand.Rand) float64{lognormal(0.0125, 0.2), lognormal(0.001, 0.4)}, limit: 20,
+		garbage: &garbage{0.75, 0.13}, known: true},
 	{name: "webhooks that sleep", law: none(), perS: []float64{200, 100}, demand: []func(*rand.Rand) float64{lognormal(0.05, 0.5), exponential(0.02)}, limit: 60},
 	{name: "an idle server", law: Law{Cores: 8}, perS: []float64{30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.5)}, limit: 60},
 }
@@ -111,6 +117,7 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 	const peak = 2 // of changes
 	now, next := 0.0, r.ExpFloat64()/total/peak
 	slow, change := false, inf
+	garbageS, collectedBy := 0.0, 0.0 // since when collected, and by when
 	if s.slow != nil {
 		change = r.ExpFloat64() * s.slow.everyS
 	}
@@ -121,16 +128,32 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 				first, left = i, executing[i].left
 			}
 		}
-		speed := s.law.Speed(len(executing))
+		law := s.law
+		if now < collectedBy {
+			law.Cores /= 2
+		}
+		speed := law.Speed(len(executing))
 		if slow {
 			speed *= s.slow.factor
 		}
 		end := now + left/speed
 		at := min(end, next, change)
+		if s.garbage != nil && now < collectedBy {
+			at = min(at, collectedBy)
+		} else if s.garbage != nil && len(executing) > 0 {
+			at = min(at, now+(s.garbage.everyS-garbageS)/speed/float64(len(executing)))
+		}
 		for i := range executing {
 			executing[i].left -= (at - now) * speed
+			garbageS += (at - now) * speed
 		}
 		now = at
+		if s.garbage != nil && now >= collectedBy && garbageS >= s.garbage.everyS-1e-12 {
+			garbageS, collectedBy = 0, now+s.garbage.lastsS
+		}
+		if at < min(end, next, change) {
+			continue
+		}
 		if at == change {
 			if slow = !slow; slow {
 				change = now + r.ExpFloat64()*s.slow.lastS

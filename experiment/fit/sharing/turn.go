@@ -3,10 +3,7 @@ package sharing
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
-
-	"apfsim/sim/machine"
 )
 
 // Turn is what a log says of the turns that its server gives to requests (package machine), when its capacity is known.
@@ -57,7 +54,10 @@ func (m *model) turn(l Law) *Turn {
 	if len(short) == 0 {
 		return t
 	}
-	none, some := m.executed(l, 0, order, short, 1), m.executed(l, 5_000_000, order, short, 1)
+	executed := func(turnNs int64, seed uint64) []float64 {
+		return m.executed(l.capacity(turnNs), m.pools(l, turnNs, order, short), order, turnSamples, seed)
+	}
+	none, some := executed(0, 1), executed(5_000_000, 1)
 	x := make([]float64, len(none))
 	for _, kind := range short {
 		mean := 0.0
@@ -70,7 +70,7 @@ func (m *model) turn(l Law) *Turn {
 	}
 	closest := math.Inf(1)
 	for _, turnNs := range turnsTried {
-		took := m.executed(l, turnNs, order, short, 2)
+		took := executed(turnNs, 2)
 		var sums [blocks]float64
 		for _, kind := range short {
 			mean := 0.0
@@ -197,42 +197,4 @@ func (m *model) pools(l Law, turnNs int64, order []int, short [][]int) [][]float
 		pool(kind, false)
 	}
 	return pools
-}
-
-// executed returns the mean logarithm of how long requests execute that begin in an order.
-func (m *model) executed(l Law, turnNs int64, order []int, short [][]int, seed uint64) []float64 {
-	law, pools := l.capacity(turnNs), m.pools(l, turnNs, order, short)
-	means := make([]float64, len(m.executions))
-	source := rand.New(rand.NewPCG(seed, 0))
-	var requests []int // by slots
-	for range turnSamples {
-		server := machine.New(law)
-		nowNs := int64(0)
-		until := func(ns int64) {
-			for {
-				slot, atNs, ok := server.Next(nowNs)
-				if !ok || atNs > ns {
-					nowNs = ns
-					return
-				}
-				if nowNs = atNs; slot == machine.TurnOver {
-					server.EndTurn(nowNs)
-					continue
-				}
-				server.End(nowNs, slot)
-				i := requests[slot]
-				means[i] += math.Log(float64(max(1, nowNs-m.executions[i].BeginNs))) / turnSamples
-			}
-		}
-		for _, i := range order {
-			until(m.executions[i].BeginNs)
-			slot := server.Begin(nowNs, int64(pools[i][source.IntN(len(pools[i]))]))
-			for int(slot) >= len(requests) {
-				requests = append(requests, 0)
-			}
-			requests[slot] = i
-		}
-		until(math.MaxInt64)
-	}
-	return means
 }
