@@ -164,3 +164,36 @@ func TestHowExecutionsSpendTheirTime(t *testing.T) {
 		}
 	}
 }
+
+// 30 lists a second of 10 MB each need three times what the network sends, so that answers are sent for up to 60 s, and seats are full: the network is
+// the cause, and not the executions. A network that is fast enough is none.
+func TestFullNetworkIsACause(t *testing.T) {
+	of := func(bandwidth string) *result.Overall {
+		r, _ := runServers(t, `
+apiVersion: apfsim/v1alpha1
+kind: Scenario
+metadata: {name: network}
+spec:
+  seed: 1
+  duration: 90s
+  servers: {maxRequestsInflight: 400, network: {bandwidth: `+bandwidth+`}}
+  store: {}
+  resources: [{resource: configmaps, objects: 1000, averageBytes: 10000}]
+  config: {base: Suggested}
+  workload:
+  - {name: lists, clients: 10, as: {serviceAccount: "a/b-{i}"}, request: {verb: list, resource: configmaps, query: "resourceVersion=0"}, arrivals: {poisson: {rate: 3/s}}}
+`)
+		return r.Summary.Verdict
+	}
+	v := of("100MB")
+	c := causeOf(v, result.ByNetwork)
+	if c == nil || v.Status == result.OK || !slices.ContainsFunc(v.Try, func(r result.Remedy) bool { return slices.Contains(r.Causes, c.ID) }) {
+		t.Errorf("%s with causes %+v and changes %+v", v.Status, v.Causes, v.Try)
+	}
+	if c := causeOf(v, result.ByExecution); c != nil {
+		t.Errorf("executions are said to be slow: %+v", c)
+	}
+	if v := of("1GB"); len(v.Causes) > 0 {
+		t.Errorf("causes %+v", v.Causes)
+	}
+}

@@ -40,6 +40,7 @@ func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) 
 	to.CallsNs += weight * float64(s.CallsNs)
 	to.ServedNs += weight * float64(s.ServedNs)
 	to.SlowNs += weight * float64(s.SlowNs)
+	to.SlowSentNs += weight * float64(s.SlowSentNs)
 	if d := r.Details; d != nil && (d.Handling != 0 || d.Answer.Status != 0) && !d.Execution {
 		to.StoredNs += weight * float64(total-s.CallsNs-s.ServedNs-s.SentNs)
 	}

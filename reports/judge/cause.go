@@ -181,14 +181,16 @@ func (d *diagnosis) addCallbacks(found []cause) {
 
 // slowest returns what took most of the time of executions that took too long.
 func (d *diagnosis) slowest(spent *result.Spent) result.Kind {
-	own := spent.TotalNs - spent.CallsNs - spent.SlowNs - spent.StoredNs
-	switch max(own, spent.CallsNs, spent.SlowNs, spent.StoredNs) {
+	own := spent.TotalNs - spent.CallsNs - spent.SlowNs - spent.StoredNs - spent.SlowSentNs
+	switch max(own, spent.CallsNs, spent.SlowNs, spent.StoredNs, spent.SlowSentNs) {
 	case own:
 		return result.ByExecution
 	case spent.CallsNs:
 		return result.ByWebhook
 	case spent.SlowNs:
 		return d.slowKind()
+	case spent.SlowSentNs:
+		return result.ByNetwork
 	}
 	return result.ByEtcd
 }
@@ -237,6 +239,8 @@ func (d *diagnosis) describe(c *cause) {
 		c.Sentence = fmt.Sprintf("%s of %s failed while the server waited for a webhook or an aggregated server.", n, who)
 	case result.ByEtcd:
 		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as they waited for etcd for most of their time.", n, who, were)
+	case result.ByNetwork:
+		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as their answers shared the network of the server with others.", n, who, were)
 	case result.ByCores:
 		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as they shared the processor with others.", n, who, were)
 	default:
@@ -351,6 +355,8 @@ func Clause(c *result.Cause) string {
 		return "the server had no memory left"
 	case result.ByEtcd:
 		return "etcd was slow"
+	case result.ByNetwork:
+		return "the network was full"
 	case result.ByWebhook:
 		return "the server waited for a webhook"
 	case result.ByStoppedServer:

@@ -311,6 +311,7 @@ func (d *diagnosis) mechanisms(index int, f *fluid) (found []mechanism) {
 	} else {
 		takes(result.ByCores, e.Spent.SlowNs, "Executions shared the processor: %s of the seat-seconds of %s are more than they take alone.")
 	}
+	takes(result.ByNetwork, e.Spent.SlowSentNs, "Answers shared the network of the server: %s of the seat-seconds of %s are more than they take alone.")
 	if ev := d.Evidence; ev.EtcdTookNs > ev.EtcdAloneNs {
 		calls := "Transactions of etcd"
 		if ev.EtcdReads {

@@ -265,6 +265,9 @@ func TestCausesAtALevel(t *testing.T) {
 			e.Spent = result.Spent{TotalNs: 1000, StoredNs: 800}
 			r.Evidence.EtcdTookNs, r.Evidence.EtcdAloneNs, r.Evidence.EtcdReads = 100, 20, true
 		}, "etcd", "Calls to etcd hindered each other, which took 64 % of the seat-seconds of l"},
+		{"the network", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) {
+			e.Spent = result.Spent{TotalNs: 1000, ServedNs: 200, SlowSentNs: 500}
+		}, "network", "Answers shared the network of the server: 50 % of the seat-seconds of l are more than they take alone."},
 		{"the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured = 13 },
 			"seats", "The configuration gave l only 10 nominal seats for some time, and up to 13 otherwise."},
 		{"lending", func(_ *result.Result, _ *result.LevelEvidence, points []result.Point) {
@@ -400,6 +403,7 @@ func TestCausesOfFailures(t *testing.T) {
 		{"own time", result.Spent{TotalNs: 100, CallsNs: 20, SlowNs: 20, StoredNs: 20}, result.NotServed{Failures: metric.Failures{Deadline: 7}}, nil, result.ByExecution, "7 requests of w were not answered in time, as their executions take that long."},
 		{"etcd", result.Spent{TotalNs: 100, StoredNs: 70}, result.NotServed{Failures: metric.Failures{Deadline: 7}}, nil, result.ByEtcd, "as they waited for etcd"},
 		{"shared processors", result.Spent{TotalNs: 100, SlowNs: 70}, result.NotServed{Failures: metric.Failures{Deadline: 1}}, nil, result.ByCores, "1 request of w was not answered in time, as they shared the processor"},
+		{"a full network", result.Spent{TotalNs: 100, SlowSentNs: 70}, result.NotServed{Failures: metric.Failures{Deadline: 7}}, nil, result.ByNetwork, "7 requests of w were not answered in time, as their answers shared the network"},
 		{"calls", result.Spent{TotalNs: 100, CallsNs: 70}, result.NotServed{Failures: metric.Failures{Error: 7}}, nil, result.ByWebhook, "7 requests of w failed while the server waited"},
 		{"a crash", result.Spent{}, result.NotServed{Lost: 3, Refused: 4}, func(r *result.Result) {
 			r.Summary.Timeline = []result.Moment{{Stage: "off"}, {What: result.NotAccepting}}
@@ -550,6 +554,7 @@ func TestCausesOfARow(t *testing.T) {
 		{result.ByStoppedServer, result.NotServed{Refused: 1}, true}, {result.ByStoppedServer, result.NotServed{Rejected: 1}, false}, {result.ByMemory, result.NotServed{Lost: 1}, true},
 		{result.ByInFlightLimit, result.NotServed{Rejected: 1}, true}, {result.ByInFlightLimit, result.NotServed{Lost: 1}, false},
 		{result.ByEtcd, result.NotServed{Failures: metric.Failures{Deadline: 1}}, true}, {result.ByEtcd, result.NotServed{Rejected: 1}, false},
+		{result.ByNetwork, result.NotServed{Failures: metric.Failures{Deadline: 1}}, true}, {result.ByNetwork, result.NotServed{Rejected: 1}, false},
 	} {
 		if got := explains(&result.Cause{Kind: c.kind}, row(c.n)); got != c.want {
 			t.Errorf("%s, %+v: %v", c.kind, c.n, got)

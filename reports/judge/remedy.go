@@ -66,6 +66,9 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		case result.ByCores:
 			add(c, result.MoreReplicas, "Run more servers, or servers with more cores.")
 			add(c, result.LimitClient, "Let %s send less at a time.", who)
+		case result.ByNetwork:
+			add(c, result.MoreReplicas, "Run more servers, each with a network of its own.")
+			add(c, result.WatchInstead, "Let %s watch instead of listing.", who)
 		case result.ByExecution, result.ByEtcd, result.ByWebhook:
 			add(c, result.NoChange, "No change of flow control helps: the time is lost in %s.", map[result.Kind]string{
 				result.ByExecution: "executions", result.ByEtcd: "etcd", result.ByWebhook: "what the server calls"}[c.Kind])

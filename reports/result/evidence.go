@@ -50,11 +50,12 @@ type LevelEvidence struct {
 
 // Spent is how executions used their time.
 type Spent struct {
-	TotalNs  float64 // from dispatch to the end
-	CallsNs  float64 // they waited for what the server had called
-	ServedNs float64 // the machine worked for them
-	SlowNs   float64 // of ServedNs: what they took longer than alone on an idle machine of speed 1
-	StoredNs float64 // they waited for the store, or for a version in a watch cache
+	TotalNs    float64 // from dispatch to the end
+	CallsNs    float64 // they waited for what the server had called
+	ServedNs   float64 // the machine worked for them
+	SlowNs     float64 // of ServedNs: what they took longer than alone on an idle machine of speed 1
+	StoredNs   float64 // they waited for the store, or for a version in a watch cache
+	SlowSentNs float64 // answers were sent for longer than with the network alone
 }
 
 // Add adds what the workload has at a level, or at another server there.

@@ -65,6 +65,7 @@ const (
 	ByCores         Kind = "cores"           // the processor of the machine was busy
 	ByMemory        Kind = "memory"          // the server had no memory left
 	ByEtcd          Kind = "etcd"            // requests waited for etcd
+	ByNetwork       Kind = "network"         // answers waited for the network of the server
 	ByWebhook       Kind = "webhook"         // requests waited for a webhook or an aggregated server
 	ByStoppedServer Kind = "stopped-server"  // a server stopped, crashed or was not ready
 	ByConflict      Kind = "conflict"        // writers changed the same objects

@@ -40,8 +40,9 @@ func (s *Server) send(nowNs int64, r *Request, bytes int64) (takesTime bool) {
 		return false
 	}
 	r.Details.step = inSending
-	r.Details.Spent.begin(nowNs, 0)
-	s.egress.begin(nowNs, r, int64(float64(bytes)/s.egress.bytesPerNs))
+	aloneNs := int64(float64(bytes) / s.egress.bytesPerNs)
+	r.Details.Spent.begin(nowNs, aloneNs)
+	s.egress.begin(nowNs, r, aloneNs)
 	s.moveSent(nowNs)
 	return true
 }

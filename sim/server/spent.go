@@ -2,16 +2,17 @@ package server
 
 // Spent is how the execution of a request has used its time so far. Its server writes it.
 type Spent struct {
-	CallsNs  int64 // it waited for what the server has called
-	ServedNs int64 // the machine worked for it
-	SlowNs   int64 // of ServedNs: what it took longer than alone on an idle machine of speed 1
-	SentNs   int64 // its answer was sent
+	CallsNs    int64 // it waited for what the server has called
+	ServedNs   int64 // the machine worked for it
+	SlowNs     int64 // of ServedNs: what it took longer than alone on an idle machine of speed 1
+	SentNs     int64 // its answer was sent
+	SlowSentNs int64 // of SentNs: what it took longer than with the network alone
 
 	sinceNs  int64 // when the present step began, if that is one of those
-	demandNs int64 // of the machine, in the present step
+	demandNs int64 // of the machine or the network, in the present step
 }
 
-// begin notes that a step begins, which demands so much of the machine.
+// begin notes that a step begins, which demands so much of the machine or the network.
 func (s *Spent) begin(nowNs, demandNs int64) { s.sinceNs, s.demandNs = nowNs, demandNs }
 
 // end adds the time of the step that ends or is stopped.
@@ -25,6 +26,7 @@ func (s *Spent) end(nowNs int64, now step) {
 		s.SlowNs += max(0, ns-s.demandNs)
 	case inSending:
 		s.SentNs += ns
+		s.SlowSentNs += max(0, ns-s.demandNs)
 	}
 }
 
