@@ -325,6 +325,7 @@ func (e *Estimate) correct(s *search) {
 	q, bounds, ok := s.correct(p, k)
 	low, high := q, q
 	low[k], high[k] = bounds[0], bounds[1]
+	e.Cores.High, e.Contention.Low, e.Coherency.Low = math.Inf(1), 0, 0 // being slow at times looks like any of these
 	switch k {
 	case 0:
 		e.Cores = Interval{s.cores(bounds[1]), s.cores(bounds[0])}
@@ -353,7 +354,6 @@ func (e *Estimate) collect(m *model) {
 	throughput := Interval{low.Throughput(e.Busy), high.Throughput(e.Busy)}
 	if throughput.High <= widest*throughput.Low {
 		e.Collection, e.Law, e.Cores, e.Throughput = found, law, cores, throughput
-		e.Contention.Low, e.Coherency.Low = 0, 0 // which is what being slow at times looks like
 	}
 }
 
