@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,49 @@ func TestHowClientsAsk(t *testing.T) {
 	custom := spec + "request: {verb: list, group: cilium.io, resource: ciliumendpoints, query: resourceVersion=0}, arrivals: {burst: {requests: 1}}, encoding: Protobuf}\n"
 	if got := firstExecution(t, custom); got != "6.000001ms" {
 		t.Errorf("a custom resource: took %s, want that of JSON", got)
+	}
+}
+
+// An informer that starts with a watch list gets 1 MB of initial events, and later an event of 1 kB for each of 1000 writes. Both are
+// compressed since 1.37, unless it accepts no gzip, and take the processor time of that: 1 ms each. In the second after the
+// events, they take their time from a get.
+func TestCompressedWatchesTakeCores(t *testing.T) {
+	for how, want := range map[string]struct {
+		tookMs       int64
+		processorNs  float64
+		getsFinishMs int64
+	}{
+		"kubernetesVersion: \"1.37\"|":                  {2, 1e9 + 4e6, 3002},
+		"kubernetesVersion: \"1.37\"|compression: None": {1, 1e9 + 2e6, 3001},
+		"kubernetesVersion: \"1.36\"|":                  {1, 1e9 + 2e6, 3001},
+	} {
+		version, compression, _ := strings.Cut(how, "|")
+		run := New(load(t, `
+  duration: 6s
+  servers: {flowControl: None, capacity: {cores: 1}, `+version+`}
+  store: {read: 0ns, write: 0ns, costs: {request: 1ns, encodedKilobyte: 1us, compressedKilobyte: 1us, initialEvent: 0s, watchEvent: 1us, eventLatency: 0s}}
+  resources: [{resource: pods, objects: 1000, averageBytes: 1000}]
+  workload:
+  - {name: informer, as: {user: a}, behaviour: {informer: {resource: pods, start: WatchList, perEvent: 0s}}, `+compression+`}
+  - {name: writes, as: {user: b}, request: {verb: update, resource: pods, namespace: n, name: x}, execution: 0s, arrivals: {burst: {at: 1.5s, requests: 1000}}}
+  - {name: get, as: {user: c}, request: {verb: get, path: /x}, execution: 1s, arrivals: {burst: {at: 2s, requests: 1}}}
+`))
+		var tookMs, getsFinishMs int64
+		run.Observe(server.Observer{Executed: func(nowNs int64, r *server.Request) {
+			switch {
+			case r.IsWatch():
+				tookMs = (nowNs - r.DispatchNs) / 1e6
+			case r.Attributes.Path == "/x":
+				getsFinishMs = nowNs / 1e6
+			}
+		}})
+		if err := run.Execute(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		ns, ok := run.Server.ProcessorNs(6e9)
+		if tookMs != want.tookMs || !ok || math.Abs(ns-want.processorNs) > 1e3 || getsFinishMs != want.getsFinishMs {
+			t.Errorf("%s: the watch took %d ms, all took %v ns of the processor, the get finished at %d ms, want %+v", how, tookMs, ns, getsFinishMs, want)
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ func duration(ns int64) string {
 	return fmt.Sprintf("%d ms", ns/1_000_000)
 }
 
-// statements are what the rules of flow control and its objects decide: one for each field, in their order.
+// statements are what the rules of flow control and its objects decide: one for each field, in their order; and the rules by
+// which a server needs more or less of its machine for the same requests.
 var statements = []statement{
 	{"unit of fair queuing", func(r *Rules) string {
 		return [...]string{FixedPoint: "Flows are compared by their seat-seconds, in fixed point.",
@@ -201,5 +202,13 @@ var statements = []statement{
 	{"order of maintenance", func(r *Rules) string {
 		return [...]string{SchemasFirst: "Servers write FlowSchemas before priority levels.", MandatorySchemasFirst: "Servers write suggested priority levels before suggested FlowSchemas, and mandatory FlowSchemas before mandatory levels.",
 			LevelsFirst: "Servers write priority levels before FlowSchemas."}[r.Objects.PassOrder]
+	}},
+	{"memory of lists", func(r *Rules) string {
+		return either(r.Server.StreamedLists, "A list is encoded in parts as it is sent, so that it needs less memory.", "A list is encoded in whole before it is sent.")
+	}},
+	{"compression of watches", func(r *Rules) string {
+		return either(r.Server.CompressedWatches,
+			"A watch that asks for initial events and bookmarks is compressed, if its client accepts gzip (feature gate WatchListCompression): that takes processor time.",
+			"Watches are not compressed.")
 	}},
 }

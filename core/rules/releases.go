@@ -146,7 +146,9 @@ var releases = []release{
 	{36, 6, func(r *Rules) {
 		r.Server.CachesBeforeReady = true
 	}},
-	{37, 2, nil},
+	{37, 2, func(r *Rules) {
+		r.Server.CompressedWatches = true
+	}},
 }
 
 // correction is a change of decisions in patch releases: a patch release older than in says does

@@ -4,6 +4,7 @@ package rules
 type Server struct {
 	MaxStreams        int  // requests that a client may have in progress on one HTTP/2 connection (server/secure_serving.go)
 	StreamedLists     bool // a list is encoded in parts as it is sent, otherwise in whole before (KEP-5116)
+	CompressedWatches bool // the events of a watch that asks for initial events and bookmarks are compressed if its client accepts that (gate WatchListCompression)
 	CachesBeforeReady bool // a server is not ready until its watch caches are, up to a limit (gate WatchCacheInitializationPostStartHook)
 	SendRetryAfter    bool // the flag --shutdown-send-retry-after exists
 	WatchGracePeriod  bool // the flag --shutdown-watch-termination-grace-period exists

@@ -209,7 +209,7 @@ func (h *handlers) Counted(int64, *registry.Operation, int64) {}
 func (h *handlers) Ended(_ int64, op *registry.Operation) { op.Request.(*handled).open = false }
 
 // Dispatched implements registry.Host.
-func (h *handlers) Dispatched(int64, *api.Event, int) {}
+func (h *handlers) Dispatched(int64, *api.Event, int, int64) {}
 
 // Known implements registry.Host.
 func (h *handlers) Known(api.Resource, estimate.Stats) {}

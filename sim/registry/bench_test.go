@@ -34,7 +34,8 @@ type bench struct {
 	givenNs, additionalNs int64 // of the requests that are sent next
 	seats, finalSeats     int32
 
-	initial, dispatched int // events that were sent to watches, as the server is told
+	initial, dispatched int   // events that were sent to watches, as the server is told
+	compressionNs       int64 // of both
 
 	known    map[api.Resource]estimate.Stats // by the counts of the server
 	countsNs []int64                         // when it counted
@@ -158,7 +159,8 @@ func (b *bench) Ended(nowNs int64, op *Operation) {
 	c.ended, c.endedNs = true, nowNs
 }
 
-func (b *bench) Dispatched(_ int64, e *api.Event, watchers int) {
+func (b *bench) Dispatched(_ int64, e *api.Event, watchers int, compressionNs int64) {
+	b.compressionNs += compressionNs
 	if e == nil {
 		b.initial += watchers
 	} else {

@@ -28,8 +28,8 @@ type Costs struct {
 	// 17 to 43 ms, 30 on average). The bytes are those of the objects, as for JSON, and not the fewer ones that are written.
 	ProtobufKilobyte quantity.Duration `json:"protobufKilobyte,omitempty" jsonschema:"default=2100ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer that its client wants in protobuf, instead; custom resources are always JSON."`
 	// CompressedKilobyte is that of gzip at level 1 (PR 134155: 2.63 MB take 11.7 ms), for answers of more than
-	// compressFrom bytes; 0: no client accepts it.
-	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, which is compressed."`
+	// compressFrom bytes, and for the events of some watches (rules.Server.CompressedWatches); 0: no client accepts it.
+	CompressedKilobyte quantity.Duration `json:"compressedKilobyte,omitempty" jsonschema:"default=4400ns,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes of an answer of more than 128 KiB, and of a watch with initial events and bookmarks since 1.37, which are compressed."`
 
 	// EtcdObject and EtcdKilobyte are those of an object that is received from etcd and decoded (KEP-2340:
 	// 300 000 objects of 1 kB a second take 6.9 cores, 23 µs each; 300 of 1 MB 3.1 cores, 10 ms each).

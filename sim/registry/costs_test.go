@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,62 @@ func TestAccept(t *testing.T) {
 		}
 		if got := cl.doneNs - before; got != want {
 			t.Errorf("%s %s, %+v: took %d ns, want %d", test.verb, test.resource.Name, test.accept, got, want)
+		}
+	}
+}
+
+// Since 1.37, a watch that asks for initial events and bookmarks is compressed, from its first event to its last and whatever their
+// size, if its client accepts gzip; no other watch is. A watch from no version or from 0 asks for initial events.
+func TestCompressionOfWatches(t *testing.T) {
+	const objects, size = 10, 2000
+	c := defaultCosts()
+	for _, test := range []struct {
+		release, query string
+		resource       api.Resource
+		accept         Accept
+		compressed     bool
+	}{
+		{"1.37", "allowWatchBookmarks=true", pods, Accept{}, true},
+		{"1.37", "allowWatchBookmarks=true&resourceVersion=0", pods, Accept{Protobuf: true}, true},
+		{"1.37", "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=1", pods, Accept{}, true},
+		{"1.37", "allowWatchBookmarks=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", pods, Accept{}, false},
+		{"1.37", "allowWatchBookmarks=true&resourceVersion=1", pods, Accept{}, false},
+		{"1.37", "", pods, Accept{}, false},
+		{"1.37", "allowWatchBookmarks=true", pods, Accept{Uncompressed: true}, false},
+		{"1.36", "allowWatchBookmarks=true", pods, Accept{}, false},
+		{"1.37", "allowWatchBookmarks=true", events, Accept{}, true},
+		{"1.36", "allowWatchBookmarks=true", events, Accept{}, false},
+	} {
+		b := newBench(t, settings{release: test.release, counts: []store.Count{{Resource: test.resource, Objects: objects, AverageBytes: size}}})
+		before := b.queue.NowNs()
+		cl := b.send(apiRequest{verb: "watch", resource: test.resource, query: test.query, accept: test.accept})
+		b.run(second)
+		compressesNs := int64(0) // 1000 bytes
+		if test.compressed {
+			compressesNs = int64(c.CompressedKilobyte)
+		}
+		var wantNs, wantBehindNs int64
+		switch {
+		case test.resource == events: // the answer comes before its initial events
+			wantNs, wantBehindNs = int64(c.Request), objects*size/1000*compressesNs
+		case cl.counted == objects:
+			encodedNs := int64(c.EncodedKilobyte)
+			if test.accept.Protobuf {
+				encodedNs = int64(c.ProtobufKilobyte)
+			}
+			wantNs = int64(c.Request) + objects*int64(c.InitialEvent) + objects*size/1000*(encodedNs+compressesNs)
+		default:
+			wantNs = int64(c.Request)
+		}
+		if took := cl.doneNs - before; took != wantNs || b.compressionNs != wantBehindNs {
+			t.Errorf("%s, %s, %+v: the request took %d ns and compression after it %d ns, want %d and %d",
+				test.release, test.query, test.accept, took, b.compressionNs, wantNs, wantBehindNs)
+		}
+		b.must(201, post(test.resource, "default", "new"))
+		b.run(second)
+		i := slices.IndexFunc(cl.events, func(e api.Event) bool { return e.Object != nil })
+		if want := wantBehindNs + cl.events[i].Object.Bytes*compressesNs/1000; cl.events[i].Object.Bytes == 0 || b.compressionNs != want {
+			t.Errorf("%s, %s, %+v: compression took %d ns after %v, want %d", test.release, test.query, test.accept, b.compressionNs, cl.eventTexts(), want)
 		}
 	}
 }

@@ -40,8 +40,8 @@ type Host interface {
 	// Known is called when the server learns how many objects a resource has, and how large they are.
 	Known(resource api.Resource, stats estimate.Stats)
 	// Dispatched is called when an event is sent to so many watchers; it may be none. The event, which is nil for
-	// initial events, must not be kept.
-	Dispatched(nowNs int64, e *api.Event, watchers int)
+	// initial events, must not be kept. To compress it takes so much CPU time for all of them.
+	Dispatched(nowNs int64, e *api.Event, watchers int, compressionNs int64)
 }
 
 // Settings are the settings of a registry.
@@ -87,6 +87,7 @@ type Registry struct {
 	timeouts  random.Stream // of watches
 
 	rules      rules.Storage // of the release
+	compresses bool          // watches, for the clients that accept it
 	consistent bool          // lists without a version come from the cache
 	watchList  bool
 }
@@ -95,7 +96,7 @@ type Registry struct {
 func New(alarms *clock.Alarms, s *store.Store, host Host, settings Settings) *Registry {
 	r := &Registry{alarms: alarms, store: s, settings: settings, host: host, byName: map[api.Resource]*resource{}}
 	r.costs = &r.settings.Costs
-	r.rules = settings.Rules.Storage
+	r.rules, r.compresses = settings.Rules.Storage, settings.Rules.Server.CompressedWatches
 	r.consistent = settings.Rules.CacheUnversioned && !settings.NoProgress
 	r.watchList = settings.Rules.WatchLists != rules.NoWatchLists
 	r.names.Open(settings.Seed, "servers", settings.Server, "names")
@@ -188,7 +189,7 @@ func (r *Registry) resource(name api.Resource) *resource {
 		FeedLagNs: r.settings.FeedLagNs, ProgressNs: r.settings.ProgressNs,
 		NotifyEveryNs: r.settings.NotifyEveryNs, NoProgress: r.settings.NoProgress,
 		Seed: r.settings.Seed, Name: name.Name + "." + name.Group + " " + text(int64(r.settings.Server)),
-		Dispatched: r.host.Dispatched,
+		Dispatched: r.dispatched,
 	}
 	if res.Events || r.settings.NoCache || contains(r.settings.Uncached, name) {
 		res.direct = watchcache.NewDirect(r.alarms, r.store, name, settings)
@@ -198,6 +199,16 @@ func (r *Registry) resource(name api.Resource) *resource {
 	r.byName[name] = res
 	r.resources = append(r.resources, res)
 	return res
+}
+
+// dispatched is told of an event that is sent to watchers. Each of those whose events are compressed has a compressor of
+// its own, although all share the encoding.
+func (r *Registry) dispatched(nowNs int64, e *api.Event, watchers, compressed int) {
+	compressionNs := int64(0)
+	if compressed > 0 {
+		compressionNs = int64(compressed) * e.Object.Bytes * int64(r.costs.CompressedKilobyte) / 1000
+	}
+	r.host.Dispatched(nowNs, e, watchers, compressionNs)
 }
 
 // lookup returns an object that exists, nil if it does not. One that is only counted gets its name here.

@@ -39,7 +39,7 @@ func (op *Operation) beginWatch(nowNs int64) {
 		lastsNs = int64(float64(r.settings.MinRequestTimeoutNs) * (1 + r.timeouts.Float64()))
 	}
 	options := watchcache.WatchOptions{Options: o, Namespace: op.Namespace, Name: op.Name, Selector: op.selector,
-		Matches: op.Call.Matches, ReadNs: op.ReadNs}
+		Matches: op.Call.Matches, Compresses: r.compresses && !op.Accept.Uncompressed, ReadNs: op.ReadNs}
 	if op.Namespace == "" && !op.selects() {
 		options.Matches = op.resource.data.Counted() // all
 	}
@@ -69,16 +69,20 @@ func (op *Operation) Opened(nowNs int64, w *watchcache.Watcher) {
 	walked, sent := w.Initial()
 	op.work.Walked += walked
 	op.work.Initial += sent
+	c := op.registry.costs
+	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
+	compressionNs := int64(0)
+	if w.Compressed() {
+		compressionNs = bytes * int64(c.CompressedKilobyte) / 1000
+	}
 	if op.stream.answered { // a watch of etcd itself, which has no seats any more
-		op.registry.host.Dispatched(nowNs, nil, int(sent))
+		op.registry.host.Dispatched(nowNs, nil, int(sent), compressionNs)
 		w.Proceed(nowNs)
 		return
 	}
 	op.step = watchOpens
-	c := op.registry.costs
-	bytes := sent * op.resource.data.AverageBytes() // each is encoded for this watcher alone
 	op.work.Bytes, op.stream.bytes = op.work.Bytes+bytes, bytes
-	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(op.encodedKilobyte())/1000+max(walked-sent, 0)*int64(c.InitialWalk))
+	op.serve(nowNs, sent*int64(c.InitialEvent)+bytes*int64(op.encodedKilobyte())/1000+compressionNs+max(walked-sent, 0)*int64(c.InitialWalk))
 }
 
 func (op *Operation) proceed(nowNs int64) { op.stream.watcher.Proceed(nowNs) }

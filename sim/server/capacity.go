@@ -126,6 +126,11 @@ type pace struct {
 	// time from the requests of the next.
 	eventNs int64
 	events  int64 // since the second began
+
+	// compressionNs is the time of one core for compressing them since then, with compresses: of a server with a store
+	// and cores.
+	compressionNs int64
+	compresses    bool
 }
 
 // The Index of events of the kind Pace, besides those of pace.speeds.
@@ -137,13 +142,14 @@ const second = 1_000_000_000
 // the capacity says otherwise.
 func (s *Server) setPace(law *machine.Capacity, store *Store) {
 	s.pace = pace{speeds: law.Speed, eventNs: int64(law.WatchEvent)}
-	if s.pace.eventNs == 0 && store != nil && law.Cores > 0 {
+	s.pace.compresses = store != nil && law.Cores > 0
+	if s.pace.eventNs == 0 && s.pace.compresses {
 		s.pace.eventNs = int64(store.Costs.WatchEvent)
 	}
 	for i, speed := range law.Speed {
 		s.schedule(int64(speed.At), Event{Kind: Pace, Index: int32(i)})
 	}
-	if s.pace.eventNs > 0 {
+	if s.pace.eventNs > 0 || s.pace.compresses {
 		s.schedule(second, Event{Kind: Pace, Index: watchSecond})
 	}
 }
@@ -154,8 +160,8 @@ func (s *Server) changePace(nowNs int64, index int) {
 		s.SetSpeed(nowNs, s.pace.speeds[index].Factor)
 		return
 	}
-	s.capacity.SetBusy(nowNs, float64(s.pace.events)*float64(s.pace.eventNs)/second)
-	s.pace.events = 0
+	s.capacity.SetBusy(nowNs, (float64(s.pace.events)*float64(s.pace.eventNs)+float64(s.pace.compressionNs))/second)
+	s.pace.events, s.pace.compressionNs = 0, 0
 	s.moveEnd(nowNs)
 	s.schedule(nowNs+second, Event{Kind: Pace, Index: watchSecond})
 }
@@ -164,15 +170,17 @@ func (s *Server) changePace(nowNs int64, index int) {
 // Under rules that do not estimate writes by their watches there are none.
 func (s *Server) sendEvents(nowNs int64, r *Request) {
 	if n, ok := r.Watchers(); ok {
-		s.countEvents(nowNs, int64(n))
+		s.countEvents(nowNs, int64(n), 0)
 	}
 }
 
-// countEvents counts events that are sent to watches.
-func (s *Server) countEvents(nowNs, n int64) {
+// countEvents counts events that are sent to watches, and the time of one core for compressing them.
+func (s *Server) countEvents(nowNs, n, compressionNs int64) {
 	s.pace.events += n
+	s.pace.compressionNs += compressionNs
 	if nowNs >= s.deps.WindowNs {
 		s.work.events += n
+		s.work.compressionNs += compressionNs
 	}
 }
 
@@ -181,6 +189,8 @@ type work struct {
 	serving int           // requests that are in service where there is a store and no capacity
 	meter   machine.Meter // of their number
 	events  int64         // that were sent to watches
+
+	compressionNs int64 // for them
 }
 
 // serve notes that one more request is in service, or one less, where there is no capacity.
@@ -193,14 +203,17 @@ func (w *work) serve(nowNs int64, by int) {
 // of an idle machine of speed 1, as far as it has been served. It is not ok if nothing says what of an execution is
 // processor time: without a capacity and without a store.
 func (s *Server) ProcessorNs(nowNs int64) (ns float64, ok bool) {
-	eventNs := s.pace.eventNs
+	eventNs, compresses := s.pace.eventNs, s.pace.compresses
 	switch {
 	case s.capacity != nil:
 		ns = s.capacity.Work.Sum(nowNs)
 	case s.deps.Store != nil:
-		ns, eventNs = s.work.meter.Sum(nowNs), int64(s.deps.Store.Costs.WatchEvent)
+		ns, eventNs, compresses = s.work.meter.Sum(nowNs), int64(s.deps.Store.Costs.WatchEvent), true
 	default:
 		return 0, false
+	}
+	if compresses {
+		ns += float64(s.work.compressionNs)
 	}
 	return ns + float64(s.work.events)*float64(eventNs), true
 }

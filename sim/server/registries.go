@@ -272,8 +272,8 @@ func (host *registryHost) Known(r api.Resource, stats estimate.Stats) {
 }
 
 // Dispatched implements registry.Host.
-func (host *registryHost) Dispatched(nowNs int64, e *api.Event, watchers int) {
-	host.server.countEvents(nowNs, int64(watchers))
+func (host *registryHost) Dispatched(nowNs int64, e *api.Event, watchers int, compressionNs int64) {
+	host.server.countEvents(nowNs, int64(watchers), compressionNs)
 	if e != nil {
 		host.sent.record(nowNs, e, watchers)
 	}

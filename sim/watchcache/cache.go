@@ -37,9 +37,9 @@ type Settings struct {
 	Seed uint64
 	Name string
 
-	// Dispatched is told, unless it is nil, of each event that has been dispatched, and to how many watchers
-	// it was sent, 0 included, for the cost of it.
-	Dispatched func(nowNs int64, e *api.Event, watchers int)
+	// Dispatched is told, unless it is nil, of each event that has been dispatched, to how many watchers it was
+	// sent, 0 included, and for how many of them it is compressed, for the cost of it.
+	Dispatched func(nowNs int64, e *api.Event, watchers, compressed int)
 }
 
 // Counters are the counters of a cache since it was made.

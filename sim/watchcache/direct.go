@@ -45,10 +45,11 @@ func NewDirect(alarms *clock.Alarms, s *store.Store, resource api.Resource, sett
 // Watch returns the watcher of a new watch, as Cache.Watch. When it begins, it is initialized at once, and opens
 // when etcd has been read.
 func (d *Direct) Watch(o WatchOptions, sink Sink) *Watcher {
-	w := newWatcher(d, d.alarms, &d.shared, o, sink)
+	asked := beginning(&o.Options, d.watchLists)
+	w := newWatcher(d, d.alarms, &d.shared, o, asked, sink)
 	w.indexInAll = len(d.watchers)
 	d.watchers = append(d.watchers, w)
-	w.setup = &directSetup{direct: d, watcher: w, asked: beginning(&o.Options, d.watchLists)}
+	w.setup = &directSetup{direct: d, watcher: w, asked: asked}
 	return w
 }
 
@@ -185,7 +186,7 @@ func (f *directFeeder) Ring(nowNs int64) {
 // offer gives an event to all watchers.
 func (d *Direct) offer(nowNs int64, e *api.Event) {
 	d.Counters.Received++
-	sent := 0
+	sent, compressed := 0, 0
 	d.interested = append(d.interested[:0], d.watchers...)
 	for _, w := range d.interested {
 		if w.over || !w.opened {
@@ -193,12 +194,15 @@ func (d *Direct) offer(nowNs int64, e *api.Event) {
 		}
 		if _, ok := w.offer(nowNs, e); ok {
 			sent++
+			if w.compressed {
+				compressed++
+			}
 		}
 	}
 	clear(d.interested)
 	d.Counters.Dispatched += int64(sent)
 	if d.settings.Dispatched != nil {
-		d.settings.Dispatched(nowNs, e, sent)
+		d.settings.Dispatched(nowNs, e, sent, compressed)
 	}
 }
 

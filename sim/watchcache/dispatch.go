@@ -16,6 +16,7 @@ type dispatch struct {
 	shared     transitions
 	interested []*Watcher // kept for its capacity
 	sent       int        // watchers to which the current event was sent
+	compressed int        // those of them for which it is compressed
 	budget     budget
 
 	// While dispatch waits, event is not nil, and the first of the full watchers is the one that it waits
@@ -55,7 +56,7 @@ func (c *Cache) dispatchQueue(nowNs int64) {
 func (c *Cache) dispatchEvent(nowNs int64, e *api.Event) {
 	d := &c.dispatch
 	d.interested = c.watchers.interested(d.interested[:0], e)
-	d.event, d.full, d.next, d.sent = e, d.full[:0], 0, 0
+	d.event, d.full, d.next, d.sent, d.compressed = e, d.full[:0], 0, 0, 0
 	for _, w := range d.interested {
 		if w.group == nil {
 			continue // what an earlier watcher was told has ended it
@@ -64,7 +65,7 @@ func (c *Cache) dispatchEvent(nowNs int64, e *api.Event) {
 		if !accepted {
 			d.full = append(d.full, w)
 		} else if sent {
-			d.sent++
+			d.count(w)
 		}
 	}
 	clear(d.interested)
@@ -77,6 +78,14 @@ func (c *Cache) dispatchEvent(nowNs int64, e *api.Event) {
 	c.settle(nowNs)
 }
 
+// count counts a watcher to which the current event was sent.
+func (d *dispatch) count(w *Watcher) {
+	d.sent++
+	if w.compressed {
+		d.compressed++
+	}
+}
+
 // settle gives the event to the full watchers in turn, closes them if the budget is used up, and returns with
 // the event not nil if it has to wait for one of them. A watcher that has been stopped meanwhile is waited
 // for, too, as upstream, where it is not removed before the event has been dispatched.
@@ -87,7 +96,7 @@ func (c *Cache) settle(nowNs int64) {
 		accepted, sent := w.offer(nowNs, d.event)
 		switch {
 		case accepted && sent:
-			d.sent++
+			d.count(w)
 		case accepted:
 		case nowNs < d.sinceNs+d.budgetNs:
 			if !d.alarm.Pending() {
@@ -111,7 +120,7 @@ func (c *Cache) settle(nowNs int64) {
 	d.version, d.event = max(d.version, e.Version), nil
 	c.Counters.Dispatched += int64(d.sent)
 	if c.settings.Dispatched != nil {
-		c.settings.Dispatched(nowNs, e, d.sent)
+		c.settings.Dispatched(nowNs, e, d.sent, d.compressed)
 	}
 }
 

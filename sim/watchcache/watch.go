@@ -16,6 +16,9 @@ type WatchOptions struct {
 	Selector        *api.Selector
 	Matches         int64 // how many of the objects that are only counted it selects
 
+	// Compresses says that the server compresses the events if the watch asks for initial events and bookmarks.
+	Compresses bool
+
 	ReadNs     int64 // how long its client takes to read an event; 0: every event is received at once
 	DeadlineNs int64 // when the server will end the watch by Watcher.Stop; 0 for never
 }
@@ -55,23 +58,25 @@ func (c *Cache) Watch(nowNs int64, o WatchOptions, sink Sink) (*Watcher, *api.An
 	if c.state != ready {
 		return nil, &api.Answer{Status: 429, Reason: "TooManyRequests", RetryAfterSeconds: c.RetryAfterSeconds(nowNs), Items: -1}
 	}
-	w := newWatcher(c, c.alarms, &c.dispatch.shared, o, sink)
+	asked := beginning(&o.Options, c.watchLists)
+	w := newWatcher(c, c.alarms, &c.dispatch.shared, o, asked, sink)
 	if c.settings.Indexed {
 		w.node, w.byNode = o.Selector.Value(nodeName)
 	}
 	w.size = c.ring.channelSize(c.rules.SizesByRate, c.settings.Indexed, w.byNode)
 	c.watchers.add(w)
 
-	w.setup = &setup{cache: c, watcher: w, asked: beginning(&o.Options, c.watchLists)}
+	w.setup = &setup{cache: c, watcher: w, asked: asked}
 	return w, nil
 }
 
 // newWatcher returns a watcher that has not opened.
-func newWatcher(owner owner, alarms *clock.Alarms, shared *transitions, o WatchOptions, sink Sink) *Watcher {
+func newWatcher(owner owner, alarms *clock.Alarms, shared *transitions, o WatchOptions, a asked, sink Sink) *Watcher {
 	w := &Watcher{
 		owner: owner, alarms: alarms, shared: shared, sink: sink,
 		scope: scope{o.Namespace, o.Name}, selector: o.Selector, matches: o.Matches,
 		readNs: o.ReadNs, deadlineNs: o.DeadlineNs, bookmarks: o.Options.Bookmarks,
+		compressed: o.Compresses && a.bookmark,
 	}
 	if namespace, ok := o.Selector.Value("metadata.namespace"); ok && o.Namespace == "" {
 		w.scope.namespace = namespace

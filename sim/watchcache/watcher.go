@@ -51,6 +51,7 @@ type Watcher struct {
 	deadlineNs int64
 	after      int64 // events up to this version are not sent live
 
+	compressed bool // all that the server sends to it is
 	bookmarks  bool // it may get them
 	marks      marks
 	marksAfter int64 // the least version of its first bookmark
@@ -119,6 +120,10 @@ var countedEvent = &api.Event{}
 // Initial returns how many objects, or events of the history, are walked for what is sent before the live
 // events, and how many are sent, those that are only counted included. It is known when the watch has opened.
 func (w *Watcher) Initial() (walked, sent int64) { return w.source.walked, w.source.sent }
+
+// Compressed says whether the server compresses what it sends, each flush alone: the initial events and all that follow
+// (endpoints/handlers/watch.go).
+func (w *Watcher) Compressed() bool { return w.compressed }
 
 // Proceed begins to send: first the initial events or the history, then what has gathered since the watch
 // was opened, then live events. It does nothing if the watch has ended.
