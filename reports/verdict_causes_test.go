@@ -60,6 +60,37 @@ spec:
 ` + rest
 }
 
+// A level without seats executes nothing. With a store, nobody knows then what its requests would have taken; the cause is named
+// nevertheless.
+func TestLevelWithoutSeatsIsACause(t *testing.T) {
+	text := few("queues: 8, handSize: 1, queueLengthLimit: 50", `
+  - {name: readers, clients: 3, as: {serviceAccount: "x/reader-{i}"}, request: {verb: get, resource: configmaps, namespace: x, name: y}, arrivals: {poisson: {rate: 1/s}}}
+`)
+	text = strings.NewReplacer("nominalConcurrencyShares: 10", "nominalConcurrencyShares: 0", "  config:\n", "  store: {}\n  config:\n").Replace(text)
+	r, _ := runServers(t, text)
+	v := r.Summary.Verdict
+	if len(v.Causes) != 1 || v.Causes[0].Kind != result.BySeats || v.Causes[0].Level != "shared" || !slices.Equal(v.Causes[0].Workloads, []string{"readers"}) {
+		t.Fatalf("the causes are %+v", v.Causes)
+	}
+	if want := "shared executed nothing, because it has no seats."; v.Causes[0].Sentence != want {
+		t.Errorf("%s; want %s", v.Causes[0].Sentence, want)
+	}
+}
+
+// So is a level that has lent all of its seats when its first requests come.
+func TestLevelThatLentAllItsSeatsIsACause(t *testing.T) {
+	text := few("queues: 8, handSize: 1, queueLengthLimit: 50", `
+  - {name: readers, clients: 3, start: 11s, as: {serviceAccount: "x/reader-{i}"}, request: {verb: get, resource: configmaps, namespace: x, name: y}, arrivals: {poisson: {rate: 1/s}}}
+  - {name: busy, clients: 50, as: {user: "busy-{i}"}, request: {verb: get, resource: secrets, namespace: x, name: y}, execution: 1s, arrivals: {closed: {concurrency: 1}}}
+`)
+	text = strings.NewReplacer("duration: 60s", "duration: 19s", "lendablePercent: 0", "lendablePercent: 100", "  config:\n    base: Mandatory", "  store: {}\n  config:\n    base: Suggested").Replace(text)
+	r, _ := runServers(t, text)
+	c := causeOf(r.Summary.Verdict, result.ByLending)
+	if c == nil || c.Level != "shared" || !strings.HasPrefix(c.Sentence, "shared executed nothing, because it had lent its 1 nominal seat for ") {
+		t.Fatalf("the causes are %+v", r.Summary.Verdict.Causes)
+	}
+}
+
 // Mice whose only queue is that of an elephant are rejected although they ask for little: that is named beside the demand of
 // the elephants, with the mice.
 func TestHandsThatOverlapAreACause(t *testing.T) {

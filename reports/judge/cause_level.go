@@ -28,8 +28,11 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 	}
 	points := d.pointsOf(l.Name)
 	flows, demand := d.flowsOf(l.Name)
-	if len(points) == 0 || demand == 0 {
+	if len(points) == 0 {
 		return nil
+	}
+	if demand == 0 {
+		return d.withoutSeats(l, points)
 	}
 	f := d.newFluid(points, l.Response == "Queue")
 	f.correct(demand)
@@ -91,6 +94,26 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 	}
 	found[first].main = true
 	return found
+}
+
+// withoutSeats returns the cause of harm at a level that has executed nothing, so that nobody knows what its requests would have
+// taken: it had no seats.
+func (d *diagnosis) withoutSeats(l *result.Level, points []result.Point) []cause {
+	if l.NoSeats == nil {
+		return nil
+	}
+	fromNs, toNs := d.whenFull(points)
+	c := cause{Cause: result.Cause{Kind: result.BySeats, Level: l.Name, FromNs: fromNs, ToNs: toNs, Workloads: d.workloadsAt(l.Name)},
+		notServed: float64(l.Rejected + unfinishedWaiting(l)), waitedNs: waitedNs(&l.Group), main: true}
+	if nominal := float64(l.NoSeats.NominalLimit); nominal > 0 {
+		c.Kind = result.ByLending
+		c.Figures = []result.Figure{figure("seats", 0), figure("seatsMissing", nominal), figure(lentFigure, nominal)}
+		c.Sentence = fmt.Sprintf("%s executed nothing, because it had lent its %s nominal %s for %s.", l.Name, format.Number(nominal), format.Plural(l.NoSeats.NominalLimit, "seat"), format.Duration(float64(l.NoSeats.TotalNs)))
+	} else {
+		c.Figures = []result.Figure{figure("nominalSeats", 0)}
+		c.Sentence = fmt.Sprintf("%s executed nothing, because it has no seats.", l.Name)
+	}
+	return []cause{c}
 }
 
 // waitedLong says whether requests of a level waited for longer than is good. Of too few waits for a p99, a lower percentile may
