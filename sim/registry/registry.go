@@ -40,7 +40,7 @@ type Host interface {
 	// Known is called when the server learns how many objects a resource has, and how large they are.
 	Known(resource api.Resource, stats estimate.Stats)
 	// Dispatched is called when an event is sent to so many watchers; it may be none. The event, which is nil for
-	// initial events, must not be kept. To compress it takes so much CPU time for all of them.
+	// initial events and those of the history, must not be kept. To compress it takes so much CPU time for all of them.
 	Dispatched(nowNs int64, e *api.Event, watchers int, compressionNs int64)
 }
 

@@ -4,7 +4,7 @@
 //
 // The state changes at once, when Put, Delete, a compaction or an expiring lease changes it. What takes time
 // are Read and Write: whoever wants to read or to write asks for one of these first, and looks or commits
-// when it rings.
+// when it rings. A Watch from an earlier revision gets its events in rounds.
 package store
 
 import (
@@ -66,6 +66,9 @@ type Store struct {
 	reading       *sharing // nil without a capacity
 	writing       *sharing // likewise
 	marker        marker
+
+	behind []*Watch // in the order in which the rounds serve them
+	resync clock.AlarmID
 }
 
 // New returns a store at revision 1 that has the objects that are only counted. The seed is that of the latencies.

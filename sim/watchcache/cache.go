@@ -38,7 +38,8 @@ type Settings struct {
 	Name string
 
 	// Dispatched is told, unless it is nil, of each event that has been dispatched, to how many watchers it was
-	// sent, 0 included, and for how many of them it is compressed, for the cost of it.
+	// sent, 0 included, and for how many of them it is compressed, for the cost of it. The event is nil for so
+	// many that a watch without a cache gets of its history.
 	Dispatched func(nowNs int64, e *api.Event, watchers, compressed int)
 }
 
@@ -99,6 +100,12 @@ type Cache struct {
 	startedNs int64
 	sinceNs   int64 // when the state began
 	initAlarm clock.AlarmID
+	initNs    int64 // how long it takes to fill it
+
+	// Of the watch of etcd that begins when the cache has been filled. It is nil if that is in sync. Up to the version sent,
+	// etcd has sent the events: those that were committed while the cache was filled come in rounds.
+	watch *store.Watch
+	sent  int64
 
 	filled  int64 // the version that the cache had when it became ready last, or will have when it does
 	version int64 // 0 before it has been ready
@@ -132,6 +139,9 @@ type news struct {
 	atNs    int64 // when etcd sent it
 }
 
+// restartNs is how long a cache waits after a failure before it lists again (cacher.go).
+const restartNs = 1_000_000_000
+
 // queueLength is how many events the queue for dispatch holds (the channel incoming in cacher.go).
 const queueLength = 100
 
@@ -153,7 +163,7 @@ func (c *Cache) Start(nowNs, initNs int64) {
 	if c.state != stopped {
 		panic("watchcache: Start of a cache that runs")
 	}
-	c.startedNs = nowNs
+	c.startedNs, c.initNs = nowNs, initNs
 	c.version = 0
 	c.ring = ring{fixed: !c.rules.FittedRing}
 	c.dispatch.budget = budget{lastNs: nowNs}
@@ -173,6 +183,8 @@ func (c *Cache) fill(nowNs, initNs int64) {
 	c.state, c.sinceNs = pending, nowNs
 	c.filled = c.store.Revision()
 	c.alarms.Cancel(&c.feedAlarm)
+	c.alarms.Cancel(&c.initAlarm)
+	c.unwatch()
 	c.initAlarm = c.alarms.Set(nowNs+initNs, (*filled)(c))
 }
 
@@ -206,11 +218,56 @@ func (f *filled) Ring(nowNs int64) {
 	for c.feed.len() > 0 && c.feed.first().version <= c.filled {
 		c.feed.pop()
 	}
+	c.sent = math.MaxInt64
+	if c.watch = c.resource.Watch(nowNs, "", "", c.filled, (*watching)(c)); c.watch != nil {
+		c.sent = c.filled
+	}
 	c.fresh.wake(nowNs, c)
 	for _, w := range c.fresh.takeUnready() {
 		w.Waited(nowNs, true)
 	}
 	c.drain(nowNs)
+}
+
+// watching is the cache as etcd serves its watch.
+type watching Cache
+
+// Behind implements store.Watching. The events are those that the cache has got by committed.
+func (w *watching) Behind(nowNs int64, _ []*api.Event, revision int64, inSync bool) {
+	c := (*Cache)(w)
+	c.sent = revision
+	if inSync {
+		c.sent, c.watch = math.MaxInt64, nil
+	}
+	waiting := c.feed.waiting()
+	for i := range waiting {
+		if n := &waiting[i]; n.version <= revision {
+			n.atNs = nowNs
+		}
+	}
+	c.schedule(nowNs)
+}
+
+// Compacted implements store.Watching: to fill the cache has taken longer than etcd has kept the events.
+func (w *watching) Compacted(nowNs int64) {
+	w.watch = nil
+	w.initAlarm = w.alarms.Set(nowNs+w.settings.FeedLagNs, (*lost)(w))
+}
+
+// lost is the alarm by which a cache loses its watch of etcd. The list is as of now, although it begins a second later.
+type lost Cache
+
+func (l *lost) Ring(nowNs int64) {
+	l.initAlarm = clock.AlarmID{}
+	(*Cache)(l).Relist(nowNs, restartNs+l.initNs)
+}
+
+// unwatch ends the watch of etcd.
+func (c *Cache) unwatch() {
+	if c.watch != nil {
+		c.watch.Stop()
+		c.watch = nil
+	}
 }
 
 // Stop ends the cache when its server stops or crashes: all streams end at once, without a bookmark, and nobody
@@ -221,6 +278,7 @@ func (c *Cache) Stop(nowNs int64) {
 	}
 	c.state, c.sinceNs = stopped, nowNs
 	c.alarms.Cancel(&c.initAlarm)
+	c.unwatch()
 	c.alarms.Cancel(&c.feedAlarm)
 	c.alarms.Cancel(&c.snapshots.alarm)
 	c.feed.clear()
@@ -256,7 +314,7 @@ func (c *Cache) OldestVersion() int64 { return c.ring.oldest(c.filled) }
 func (c *Cache) LagNs(nowNs int64) int64 {
 	for _, n := range c.feed.waiting() {
 		if n.event != nil {
-			return nowNs - n.atNs
+			return nowNs - n.event.AtNs
 		}
 	}
 	return 0
@@ -300,7 +358,7 @@ func (c *Cache) drain(nowNs int64) {
 
 // feedable says whether there are news that the cache can see when their time has come.
 func (c *Cache) feedable() bool {
-	return c.state == ready && c.feed.len() > 0 && c.dispatch.queue.len() <= queueLength
+	return c.state == ready && c.feed.len() > 0 && c.feed.first().version <= c.sent && c.dispatch.queue.len() <= queueLength
 }
 
 // schedule sets the alarm of the next news. Without a lag it rings in the same instant, since those who are

@@ -10,8 +10,8 @@ import (
 
 // Direct is the watches of a resource without a cache at one server, such as events: each is a watch of etcd
 // (k8s.io/apiserver pkg/storage/etcd3/watcher.go). There are no bookmarks but that at the end of the initial
-// events, and nobody is closed as slow: etcd keeps the events for a client that is late. That it cannot keep
-// them for longer than until it is compacted is left out.
+// events, and nobody is closed as slow: the server keeps the events for a client that is late. A watch from an
+// old version gets the events since in etcd's rounds, and ends when etcd has compacted the next of them.
 type Direct struct {
 	Counters Counters
 
@@ -22,12 +22,19 @@ type Direct struct {
 	watchLists bool
 	stream     random.Stream
 
-	watchers   []*Watcher       // all
-	feed       fifo[*api.Event] // committed, and not offered to the watchers yet
+	watchers   []*Watcher     // all
+	feed       fifo[delivery] // what etcd has sent, and the watchers have not been offered yet
 	feedAlarm  clock.AlarmID
 	feeding    bool
 	shared     transitions
 	interested []*Watcher // kept for its capacity
+}
+
+// delivery is what etcd sends: an event to all watchers that are in sync, or a batch of events to one that is not.
+type delivery struct {
+	atNs  int64 // when etcd sent it
+	event *api.Event
+	batch *batch
 }
 
 // NewDirect returns the watches of a resource. Of the settings, Rules, FeedLagNs, Seed, Name and Dispatched
@@ -98,27 +105,11 @@ func (s *directSetup) open(nowNs int64) {
 			w.source.endVersion = s.version
 		}
 	} else {
-		events, ok := d.resource.Since(s.version)
-		if !ok {
-			d.Counters.Expired++
-			w.fail(nowNs, expired())
-			return
+		name := w.scope.name
+		if w.scope.namespace == "" && d.resource.Namespaced() {
+			name = "" // its key is not known
 		}
-		// What the server has not got from etcd yet comes as live events.
-		var unseen *api.Event
-		if d.feed.len() > 0 {
-			unseen = *d.feed.first()
-		}
-		for e := range events {
-			if e == unseen {
-				break
-			}
-			w.source.walked++
-			if seen := d.shared.event(e, w); seen != nil {
-				w.source.history = append(w.source.history, past{seen, -1})
-			}
-		}
-		w.source.sent = int64(len(w.source.history))
+		w.behind = d.resource.Watch(nowNs, w.scope.namespace, name, s.version, &behind{d, w})
 	}
 	w.opened = true
 	w.sink.Opened(nowNs, w)
@@ -153,19 +144,49 @@ func (d *Direct) Stop(nowNs int64) {
 	}
 }
 
+// behind is a watcher whose watch of etcd is not in sync.
+type behind struct {
+	direct  *Direct
+	watcher *Watcher
+}
+
+// batch is what etcd sends to a watch that is behind.
+type batch struct {
+	watcher   *Watcher
+	events    []*api.Event
+	revision  int64 // etcd's latest, with inSync
+	inSync    bool  // these are the last
+	compacted bool  // it ends
+}
+
+// Behind implements store.Watching.
+func (b *behind) Behind(nowNs int64, events []*api.Event, revision int64, inSync bool) {
+	b.direct.send(nowNs, delivery{atNs: nowNs, batch: &batch{watcher: b.watcher, events: events, revision: revision, inSync: inSync}})
+}
+
+// Compacted implements store.Watching.
+func (b *behind) Compacted(nowNs int64) {
+	b.direct.send(nowNs, delivery{atNs: nowNs, batch: &batch{watcher: b.watcher, compacted: true}})
+}
+
 // committed gets each event of the resource when it is committed.
 func (d *Direct) committed(nowNs int64, e *api.Event) {
 	if len(d.watchers) == 0 && d.feed.len() == 0 {
 		return
 	}
-	d.feed.push(e)
+	d.send(nowNs, delivery{atNs: nowNs, event: e})
+}
+
+// send makes the server get what etcd sends after the lag.
+func (d *Direct) send(nowNs int64, what delivery) {
+	d.feed.push(what)
 	d.schedule(nowNs)
 }
 
 // schedule sets the alarm of the next event.
 func (d *Direct) schedule(nowNs int64) {
 	if !d.feeding && !d.feedAlarm.Pending() && d.feed.len() > 0 {
-		d.feedAlarm = d.alarms.Set(max(nowNs, (*d.feed.first()).AtNs+d.settings.FeedLagNs), (*directFeeder)(d))
+		d.feedAlarm = d.alarms.Set(max(nowNs, d.feed.first().atNs+d.settings.FeedLagNs), (*directFeeder)(d))
 	}
 }
 
@@ -176,20 +197,53 @@ func (f *directFeeder) Ring(nowNs int64) {
 	d := (*Direct)(f)
 	d.feedAlarm = clock.AlarmID{}
 	d.feeding = true
-	for d.feed.len() > 0 && (*d.feed.first()).AtNs+d.settings.FeedLagNs <= nowNs {
-		d.offer(nowNs, d.feed.pop())
+	for d.feed.len() > 0 && d.feed.first().atNs+d.settings.FeedLagNs <= nowNs {
+		if what := d.feed.pop(); what.batch != nil {
+			d.catchUp(nowNs, what.batch)
+		} else {
+			d.offer(nowNs, what.event)
+		}
 	}
 	d.feeding = false
 	d.schedule(nowNs)
 }
 
-// offer gives an event to all watchers.
+// catchUp gives a batch to its watcher.
+func (d *Direct) catchUp(nowNs int64, b *batch) {
+	w := b.watcher
+	if w.over {
+		return
+	}
+	if b.compacted {
+		d.Counters.Expired++
+		w.endWith(nowNs, expired())
+		return
+	}
+	sent := 0
+	for _, e := range b.events {
+		if _, ok := w.offer(nowNs, e); ok {
+			sent++
+		}
+		if w.over {
+			break
+		}
+	}
+	if b.inSync {
+		w.behind, w.after = nil, b.revision
+	}
+	d.Counters.InitialEvents += int64(sent)
+	if d.settings.Dispatched != nil {
+		d.settings.Dispatched(nowNs, nil, sent, 0)
+	}
+}
+
+// offer gives an event to all watchers that are in sync.
 func (d *Direct) offer(nowNs int64, e *api.Event) {
 	d.Counters.Received++
 	sent, compressed := 0, 0
 	d.interested = append(d.interested[:0], d.watchers...)
 	for _, w := range d.interested {
-		if w.over || !w.opened {
+		if w.over || !w.opened || w.behind != nil {
 			continue
 		}
 		if _, ok := w.offer(nowNs, e); ok {
@@ -216,6 +270,9 @@ func (d *Direct) ended(w *Watcher) {
 	d.watchers[w.indexInAll].indexInAll = w.indexInAll
 	d.watchers[last] = nil
 	d.watchers = d.watchers[:last]
+	if w.behind != nil {
+		w.behind.Stop()
+	}
 }
 
 // freed implements owner.

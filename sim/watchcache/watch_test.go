@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"apfsim/core/request"
+	"apfsim/core/rules"
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
 	"apfsim/sim/store"
@@ -455,7 +456,7 @@ func TestWatchStopped(t *testing.T) {
 	if _, answer := cache.Watch(w.now(), options("101"), open); answer == nil || answer.Status != 429 {
 		t.Errorf("the cache answers %+v before it is ready", answer)
 	}
-	w.run(w.now() + second + 2*ms)
+	w.run(w.now() + second + 200*ms) // with a round of etcd
 	w.watch(cache, options("100")).expect("ERROR 410 Expired, ended")
 	w.watch(cache, options("101")).expect("opened, MODIFIED a@102, initialized")
 }
@@ -488,4 +489,54 @@ func TestRelist(t *testing.T) {
 	if received := cache.Counters.Received; received != 42 {
 		t.Errorf("the cache has seen %d events, want 40 before and 2 after the lists", received)
 	}
+}
+
+// What was committed while a cache was filled comes in etcd's rounds, and then what is committed since. Reads wait for it.
+func TestFilledCacheCatchesUp(t *testing.T) {
+	w := newWorld(t, store.Settings{})
+	cache := New(w.alarms, w.store, pods, Settings{Rules: rules.Latest(), FeedLagNs: 2 * ms})
+	w.write(100)
+	cache.Start(0, 10*second)
+	w.run(5 * second)
+	w.write(2600)
+	w.run(10 * second)
+	for _, c := range []struct {
+		atMs, version, lagMs int64
+	}{{10_000, 100, 5000}, {10_101, 100, 5101}, {10_102, 1100, 5102}, {10_201, 1100, 5201}, {10_202, 2100, 5202}, {10_302, 2601, 0}} {
+		w.run(c.atMs * ms)
+		if c.version == 2100 {
+			w.write(2601) // it comes after those before
+		}
+		if cache.Version() != c.version || cache.LagNs(w.now()) != c.lagMs*ms {
+			t.Errorf("at %d ms: version %d, %d ms late, want %d and %d", c.atMs, cache.Version(), cache.LagNs(w.now())/ms, c.version, c.lagMs)
+		}
+	}
+	w.write(2602)
+	w.run(10_304 * ms)
+	if cache.Version() != 2602 || cache.Counters.Received != 2502 {
+		t.Errorf("version %d, %d events received", cache.Version(), cache.Counters.Received)
+	}
+}
+
+// A cache whose filling takes longer than etcd keeps the events since loses its watch, and is filled again.
+func TestCacheIsCompactedWhileItIsFilled(t *testing.T) {
+	w := newWorld(t, store.Settings{CompactionInterval: quantity.Duration(10 * second)})
+	w.store.NewCompactor().Start(0)
+	cache := New(w.alarms, w.store, pods, Settings{Rules: rules.Latest(), FeedLagNs: 2 * ms})
+	for i := range int64(100) {
+		w.at(i*second, func(int64) { w.put("default", "a") })
+	}
+	cache.Start(0, 25*second)
+	for _, c := range []struct {
+		atMs  int64
+		ready bool
+	}{{24_999, false}, {25_000, true}, {25_101, true}, {25_102, false}, {51_101, false}, {51_102, true}, {51_202, false}} {
+		if w.run(c.atMs * ms); cache.Ready() != c.ready {
+			t.Errorf("at %d ms: ready %v, want %v", c.atMs, cache.Ready(), c.ready)
+		}
+	}
+	if cache.Counters.Initializations != 2 {
+		t.Errorf("filled %d times, want 2", cache.Counters.Initializations)
+	}
+	cache.Stop(w.now())
 }

@@ -3,6 +3,7 @@ package watchcache
 import (
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/store"
 )
 
 // Sink is the server's end of a watch. It receives what the client has read.
@@ -55,6 +56,8 @@ type Watcher struct {
 	bookmarks  bool // it may get them
 	marks      marks
 	marksAfter int64 // the least version of its first bookmark
+
+	behind *store.Watch // etcd's, unless it is in sync or there is a cache
 
 	group        *group // of those who are told of events; nil if it is not
 	indexInGroup int
@@ -160,6 +163,13 @@ func (w *Watcher) fail(nowNs int64, failure *api.Answer) {
 	w.Stop(nowNs)
 	w.sink.Received(nowNs, &api.Event{Type: api.Error, AtNs: nowNs, Failure: failure})
 	w.sink.Ended(nowNs)
+}
+
+// endWith ends an open stream with an error, after what has been offered before.
+func (w *Watcher) endWith(nowNs int64, failure *api.Answer) {
+	w.direct, w.draining = false, true
+	w.input.push(&api.Event{Type: api.Error, AtNs: nowNs, Failure: failure})
+	w.advance(nowNs)
 }
 
 // close closes the watcher: the client reads what is in the result channel, and then the stream ends. What is
