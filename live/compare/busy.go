@@ -3,8 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
+
+	"gonum.org/v1/gonum/stat"
 
 	"apfsim/live/outcome"
 	"apfsim/live/trial"
@@ -12,8 +15,10 @@ import (
 
 // What a prediction for a busy server may differ in from the live runs, which is decided before they are made.
 const (
-	busyFactor    = 1.5  // of the latencies
-	busyRejection = 0.10 // of the share of the rejections
+	busyFactor    = 1.5                   // of the latencies
+	busyRejection = 0.10                  // of the share of the rejections
+	busyOther     = 0.01                  // of the share of the other errors
+	busyWait      = 20 * time.Millisecond // of the waits, besides the factor
 	// busyFirst is the time at the beginning of a load that is left out.
 	busyFirst = 5 * time.Second
 )
@@ -28,6 +33,7 @@ type BusyStats struct {
 	P99       time.Duration `json:"p99Ns"`
 	WaitP99   time.Duration `json:"waitP99Ns"`
 	Execution time.Duration `json:"executionNs"` // mean
+	Failed    float64       `json:"failed"`      // share that was answered with an error other than 429
 }
 
 // SummarizeBusy returns the statistics of the requests for resources, by kind.
@@ -52,6 +58,9 @@ func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
 		}
 		s, k := &all[n], kinds[name]
 		s.Requests++
+		if r.Status >= http.StatusBadRequest && r.Status != http.StatusTooManyRequests {
+			s.Failed++
+		}
 		if r.Outcome != outcome.Executed {
 			s.Rejected++
 			continue
@@ -67,6 +76,7 @@ func SummarizeBusy(requests []outcome.Outcome) (all []BusyStats) {
 	for i := range all {
 		s, k := &all[i], kinds[all[i].Kind]
 		s.Rejected /= float64(s.Requests)
+		s.Failed /= float64(s.Requests)
 		s.PerSecond = float64(s.Requests) / (float64(to-from) / float64(time.Second))
 		s.P50, s.P99, s.WaitP99, s.Execution = Percentile(k.latencies, 50), Percentile(k.latencies, 99), Percentile(k.waits, 99), Mean(k.executions)
 	}
@@ -163,6 +173,7 @@ func medians(runs [][]outcome.Outcome) (all []BusyStats) {
 			Requests:  int(of(func(s *BusyStats) float64 { return float64(s.Requests) })),
 			PerSecond: of(func(s *BusyStats) float64 { return s.PerSecond }),
 			Rejected:  of(func(s *BusyStats) float64 { return s.Rejected }),
+			Failed:    of(func(s *BusyStats) float64 { return s.Failed }),
 			P50:       duration(func(s *BusyStats) time.Duration { return s.P50 }),
 			P99:       duration(func(s *BusyStats) time.Duration { return s.P99 }),
 			WaitP99:   duration(func(s *BusyStats) time.Duration { return s.WaitP99 }),
@@ -182,8 +193,9 @@ func FindBusy(all []BusyStats, kind string) *BusyStats {
 }
 
 // BusyChecks compares what the scenarios fitted to one load predict for another with the live runs that are not void. No
-// check has a prediction of a scenario whose log does not say what the capacity is.
-func BusyChecks(runs []*BusyRun, fit, load int) (checks []Check) {
+// check has a prediction of a scenario whose log does not say what the capacity is. All statistics are compared, or those
+// alone of which the tolerance was decided for the first cases.
+func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 	var live [][]BusyStats
 	for _, r := range runs {
 		if r.Loads[load].Void == "" {
@@ -204,37 +216,46 @@ func BusyChecks(runs []*BusyRun, fit, load int) (checks []Check) {
 			continue
 		}
 		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
-			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Predictions[load], kind.Kind), live)...)
+			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Predictions[load], kind.Kind), live, all)...)
 		}
 	}
 	return checks
 }
 
-func busyChecks(name string, p *BusyStats, live [][]BusyStats) []Check {
+func busyChecks(name string, p *BusyStats, live [][]BusyStats, all bool) []Check {
 	if p == nil {
 		return []Check{{name, false, "the scenario has no such requests"}}
 	}
-	var p50, p99 []time.Duration
-	var rejected []float64
+	var p50, p99, waits, executions []time.Duration
+	var rejected, failed []float64
 	for _, l := range live {
 		if s := FindBusy(l, p.Kind); s != nil {
 			p50, p99, rejected = append(p50, s.P50), append(p99, s.P99), append(rejected, s.Rejected)
+			waits, executions, failed = append(waits, s.WaitP99), append(executions, s.Execution), append(failed, s.Failed)
 		}
 	}
-	slices.Sort(p50)
-	middle := p50[len(p50)/2]
-	mean := 0.0
-	for _, x := range rejected {
-		mean += x / float64(len(rejected))
+	middle := func(xs []time.Duration) time.Duration {
+		return slices.Sorted(slices.Values(xs))[len(xs)/2]
 	}
-	between := func(what string, x, low, high time.Duration) Check {
-		low, high = time.Duration(float64(low)/busyFactor), time.Duration(float64(high)*busyFactor)
+	between := func(what string, x, low, high, slack time.Duration) Check {
+		low, high = max(0, time.Duration(float64(low)/busyFactor)-slack), time.Duration(float64(high)*busyFactor)+slack
 		return Check{name + " " + what, x >= low && x <= high, fmt.Sprintf("predicted %v, allowed %v to %v", round(x), round(low), round(high))}
 	}
-	return []Check{
-		between("p50", p.P50, middle, middle),
-		between("p99", p.P99, slices.Min(p99), slices.Max(p99)),
-		{name + " rejected", p.Rejected >= mean-busyRejection && p.Rejected <= mean+busyRejection,
-			fmt.Sprintf("predicted %.1f %%, live %.1f %%, allowed ±%.0f points", 100*p.Rejected, 100*mean, 100*busyRejection)},
+	share := func(what string, x float64, live []float64, points float64) Check {
+		mean := stat.Mean(live, nil)
+		return Check{name + " " + what, x >= mean-points && x <= mean+points,
+			fmt.Sprintf("predicted %.1f %%, live %.1f %%, allowed ±%.0f points", 100*x, 100*mean, 100*points)}
 	}
+	checks := []Check{
+		between("p50", p.P50, middle(p50), middle(p50), 0),
+		between("p99", p.P99, slices.Min(p99), slices.Max(p99), 0),
+		share("rejected", p.Rejected, rejected, busyRejection),
+	}
+	if all {
+		checks = append(checks,
+			between("wait p99", p.WaitP99, slices.Min(waits), slices.Max(waits), busyWait),
+			between("execution mean", p.Execution, middle(executions), middle(executions), 0),
+			share("other errors", p.Failed, failed, busyOther))
+	}
+	return checks
 }

@@ -21,10 +21,10 @@ func busyRequest(verb string, arrivalMs, waitMs, executionMs int64) (o outcome.O
 func TestSummarizeBusy(t *testing.T) {
 	early, late, simulated, rejected := busyRequest("list", 4000, 0, 900), busyRequest("list", 6000, 10, 30), busyRequest("get", 7000, 0, 1), busyRequest("list", 9000, 0, 0)
 	simulated.DispatchNs, simulated.FinishNs = 7000e6, 7005e6
-	rejected.Outcome = outcome.Rejected
+	rejected.Outcome, rejected.Status, late.Status = outcome.Rejected, 429, 504
 	ms := time.Millisecond
 	want := []BusyStats{
-		{Kind: "list configmaps", Requests: 2, PerSecond: 0.5, Rejected: 0.5, P50: 40 * ms, P99: 40 * ms, WaitP99: 10 * ms, Execution: 30 * ms},
+		{Kind: "list configmaps", Requests: 2, PerSecond: 0.5, Rejected: 0.5, P50: 40 * ms, P99: 40 * ms, WaitP99: 10 * ms, Execution: 30 * ms, Failed: 0.5},
 		{Kind: "get configmaps", Requests: 1, PerSecond: 0.25, P50: 5 * ms, P99: 5 * ms, Execution: 5 * ms},
 	}
 	if d := cmp.Diff(want, SummarizeBusy([]outcome.Outcome{early, late, simulated, rejected})); d != "" {
@@ -49,7 +49,7 @@ func TestBusyChecks(t *testing.T) {
 	}
 	runs[3].Loads[1].Void = "the sender was late"
 	var got []string
-	for _, c := range BusyChecks(runs, 0, 1) {
+	for _, c := range BusyChecks(runs, 0, 1, false) {
 		got = append(got, map[bool]string{true: "holds: ", false: "fails: "}[c.Passed]+c.What+": "+c.Detail)
 	}
 	want := []string{
@@ -65,5 +65,31 @@ func TestBusyChecks(t *testing.T) {
 	}
 	if d := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); d != "" {
 		t.Errorf("want (-), got (+):\n%s", d)
+	}
+}
+
+// Of a case that compares all statistics, waits may differ by some milliseconds beside the factor, and other errors by a point.
+func TestAllBusyChecks(t *testing.T) {
+	ms := time.Millisecond
+	live := BusyStats{Kind: "list events", P50: 100 * ms, P99: 100 * ms, WaitP99: 30 * ms, Execution: 60 * ms, Failed: 0.02}
+	predicted := live
+	predicted.WaitP99, predicted.Execution, predicted.Failed = 0, 91*ms, 0.04
+	runs := []*BusyRun{{
+		Loads: []BusyLoad{{Load: 1.05, Live: []BusyStats{live}}},
+		Fits:  []BusyFit{{Load: 0.45, Known: true, Predictions: [][]BusyStats{{predicted}}}},
+	}}
+	var failed []string
+	checks := BusyChecks(runs, 0, 0, true)
+	for _, c := range checks {
+		if !c.Passed {
+			failed = append(failed, c.What+": "+c.Detail)
+		}
+	}
+	want := []string{
+		"run 1, fitted to 0.45, load 1.05: list events execution mean: predicted 91ms, allowed 40ms to 90ms",
+		"run 1, fitted to 0.45, load 1.05: list events other errors: predicted 4.0 %, live 2.0 %, allowed ±1 points",
+	}
+	if d := cmp.Diff(want, failed); d != "" || len(checks) != 6 {
+		t.Errorf("%d checks; want (-), got (+):\n%s", len(checks), d)
 	}
 }

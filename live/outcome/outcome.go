@@ -27,6 +27,7 @@ type Outcome struct {
 	AdditionalLatencyNs int64  `json:"additionalLatencyNs"`
 	RetryAfterSeconds   int    `json:"retryAfterSeconds"`
 	DispatchNs          int64  `json:"dispatchNs"` // of a simulated request
+	Status              int    `json:"status"`     // of HTTP; 0 without an answer
 	FinishNs            int64  `json:"finishNs"`   // when the execution ended, or the answer to a live request was complete
 }
 

@@ -24,13 +24,14 @@ type Busy struct {
 	LoadAverage string                 `json:"loadAverage,omitempty"` // before the runs
 	Fitted      int                    `json:"fitted"`                // loads to which scenarios are fitted
 	Seeds       int                    `json:"seeds"`                 // with which each of them is run
+	All         bool                   `json:"all"`                   // whether all statistics are compared
 }
 
 // checks returns the comparisons of the scenarios with the loads that are heavier than those they are fitted to.
 func (b *Busy) checks() (all []compare.Check) {
 	for fit := range b.Runs[0].Fits {
 		for load := b.Fitted; load < len(b.Runs[0].Loads); load++ {
-			all = append(all, compare.BusyChecks(b.Runs, fit, load)...)
+			all = append(all, compare.BusyChecks(b.Runs, fit, load, b.All)...)
 		}
 	}
 	return all
@@ -92,7 +93,7 @@ func (b *Busy) rows() (rows []busyRow) {
 						}
 					}
 					missed := false
-					for _, c := range compare.BusyChecks(b.Runs, fit, i) {
+					for _, c := range compare.BusyChecks(b.Runs, fit, i, b.All) {
 						missed = missed || i >= b.Fitted && !c.Passed && strings.HasSuffix(c.What, kind.Kind+" "+s.name)
 					}
 					row.predicted, row.missed = append(row.predicted, s.spread(predicted)), append(row.missed, missed)
@@ -116,8 +117,11 @@ var busyStatistics = []busyStatistic{
 	{"p99", func(s *compare.BusyStats) float64 { return float64(s.P99) }, durationText},
 	{"wait p99", func(s *compare.BusyStats) float64 { return float64(s.WaitP99) }, durationText},
 	{"execution mean", func(s *compare.BusyStats) float64 { return float64(s.Execution) }, durationText},
-	{"rejected", func(s *compare.BusyStats) float64 { return s.Rejected }, func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }},
+	{"rejected", func(s *compare.BusyStats) float64 { return s.Rejected }, shareText},
+	{"other errors", func(s *compare.BusyStats) float64 { return s.Failed }, shareText},
 }
+
+func shareText(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func durationText(ns float64) string { return milliseconds(time.Duration(ns)) }
 

@@ -67,7 +67,7 @@ func (t *Trial) join(prefix string, start time.Time, logs *observed.Logs, respon
 // live returns what the server's log says of a request that was planned like this.
 func live(planned *outcome.Outcome, e *serverlog.Entry, start time.Time, overhead time.Duration) outcome.Outcome {
 	o := outcome.Outcome{Record: planned.Record, Workload: planned.Workload, FlowSchema: e.FlowSchema, PriorityLevel: e.PriorityLevel,
-		Outcome: outcome.Executed, Seats: e.Seats}
+		Outcome: outcome.Executed, Seats: e.Seats, Status: e.Status}
 	o.ArrivalNs = max(0, e.ArrivalNs-start.UnixNano())
 	o.FinishNs = o.ArrivalNs + e.TotalNs
 	if e.FinalSeats > 0 {

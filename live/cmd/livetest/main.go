@@ -43,7 +43,7 @@ func main() {
 var cases = []string{"underload", "elephant", "overload", "borrowing", "lists"}
 
 // busyCases are the names of the cases in which requests take processor time.
-var busyCases = []string{"busy-lists", "busy-writes"}
+var busyCases = []string{"busy-lists", "busy-writes", "busy-events"}
 
 type options struct {
 	repository, results, document string
@@ -149,7 +149,7 @@ func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserv
 			return false, err
 		}
 	} else {
-		results = &report.Busy{Name: name, Version: apiserver.Version, Fitted: trial.FittedLoads}
+		results = &report.Busy{Name: name, Version: apiserver.Version, Fitted: trial.FittedLoads, All: name == "busy-events"}
 		results.Begin()
 		throughput := 0.0
 		for n := range o.runs {
