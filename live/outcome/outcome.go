@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"apfsim/sim/trace"
+	"apfsim/sim/workload"
 )
 
 // Outcome is one request and what became of it. The fields are those of a request log.
@@ -43,6 +44,14 @@ const (
 type Run struct {
 	Requests    []Outcome    // in the order of arrival
 	Adjustments []Adjustment // without that of the start, in the order of time
+	Notes       []Note       // of a simulation: what happened to clients that behave, in the order of time
+}
+
+// Note is something that happened to a simulated client that behaves.
+type Note struct {
+	AtNs             int64
+	Workload, Client int // by index
+	workload.Note
 }
 
 // AfterStart is the time in which an adjustment is that of the start. In a replay it may come a moment later.

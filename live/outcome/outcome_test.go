@@ -11,8 +11,8 @@ import (
 // Every case is a valid scenario, and its library of cases is not empty.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("../cases/*.yaml")
-	if err != nil || len(files) != 7 {
-		t.Fatalf("%d cases (%v), want 7", len(files), err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d cases (%v)", len(files), err)
 	}
 	for _, file := range files {
 		sc, err := Load(file)

@@ -12,6 +12,7 @@ import (
 	"apfsim/sim/scenario/assign"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/server"
+	"apfsim/sim/workload"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -51,6 +52,9 @@ func Simulate(ctx context.Context, sc *scenario.Scenario, file string) (*Run, er
 		}
 		result.Adjustments = append(result.Adjustments, a)
 	}})
+	run.OnNote(func(nowNs int64, of, client int, n workload.Note) {
+		result.Notes = append(result.Notes, Note{AtNs: nowNs, Workload: of, Client: client, Note: n})
+	})
 	if err := run.Execute(ctx, nil); err != nil {
 		log.Discard()
 		return nil, err

@@ -26,6 +26,9 @@ const (
 	sectionEnd   = "<!-- end of measured -->\n"
 	busyStart    = "<!-- busy -->\n"
 	busyEnd      = "<!-- end of busy -->\n"
+
+	forecastStart = "<!-- forecasts -->\n"
+	forecastEnd   = "<!-- end of forecasts -->\n"
 )
 
 // WriteDocument writes the measured section of a page, and its chart.
@@ -40,6 +43,15 @@ func WriteBusy(file string, cases []*Busy) error {
 		all = append(all, b.Document())
 	}
 	return writeSection(file, busyStart, busyEnd, all...)
+}
+
+// WriteForecasts writes the section of the forecast cases of a page.
+func WriteForecasts(file string, cases []*Forecast) error {
+	var all []*report.Document
+	for _, f := range cases {
+		all = append(all, f.Document())
+	}
+	return writeSection(file, forecastStart, forecastEnd, all...)
 }
 
 // writeSection writes documents as a section of a page, and their charts beside it.

@@ -3,6 +3,7 @@ package sender
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -18,7 +19,8 @@ type Request struct {
 	Client  *http.Client
 	Method  string
 	URL     string
-	Body    []byte // JSON; nil for none
+	Body    []byte // nil for none
+	Type    string // the media type of the body; "" for JSON
 
 	// Watch is how long the answer is read; it is then cancelled. 0 reads all of it.
 	Watch time.Duration
@@ -82,7 +84,7 @@ func (r *Request) send(ctx context.Context) Response {
 	request.Header.Set("Audit-ID", r.AuditID)
 	request.Header.Set("Accept", "application/json")
 	if r.Body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", cmp.Or(r.Type, "application/json"))
 	}
 	response, err := r.Client.Do(request)
 	if err != nil {

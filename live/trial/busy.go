@@ -191,6 +191,9 @@ func (a *admin) request(o *outcome.Outcome, id string, client *http.Client) send
 	case "update":
 		r.Method = http.MethodPut
 		r.Body, _ = json.Marshal(configMap(o.Name, text))
+	case "patch":
+		r.Method, r.Type = http.MethodPatch, "application/merge-patch+json"
+		r.Body, _ = json.Marshal(map[string]any{"data": text})
 	}
 	return r
 }

@@ -131,8 +131,8 @@ func measure(ctx context.Context, b *apiserver.Binaries, s size, lists int, prof
 			profileErr = save(ctx, socket, filepath.Join(profiles, fmt.Sprintf("%dx%d.pprof", s.objects, s.bytes)))
 		})
 	}
-	var before, after [2]float64
-	if before, err = processor(ctx, client, server); err != nil {
+	var before, after apiserver.Seconds
+	if before, err = server.Processor(ctx, client); err != nil {
 		return m, err
 	}
 	for range lists {
@@ -142,12 +142,12 @@ func measure(ctx context.Context, b *apiserver.Binaries, s size, lists int, prof
 		}
 		m.latencies = append(m.latencies, took)
 	}
-	if after, err = processor(ctx, client, server); err != nil {
+	if after, err = server.Processor(ctx, client); err != nil {
 		return m, err
 	}
 	profiled.Wait()
 	slices.Sort(m.latencies)
-	m.server, m.etcd = (after[0]-before[0])/float64(lists), (after[1]-before[1])/float64(lists)
+	m.server, m.etcd = (after.Server-before.Server)/float64(lists), (after.Etcd-before.Etcd)/float64(lists)
 	return m, profileErr
 }
 
@@ -185,25 +185,6 @@ func list(ctx context.Context, client *http.Client, url string) (time.Duration, 
 	began := time.Now()
 	_, err := send(ctx, client, http.MethodGet, url+"/api/v1/configmaps?labelSelector=selects%3Dnothing", nil, http.StatusOK)
 	return time.Since(began), err
-}
-
-// processor returns the processor seconds that the server and etcd have taken so far.
-func processor(ctx context.Context, client *http.Client, s *apiserver.Server) (seconds [2]float64, err error) {
-	for i, from := range []struct {
-		client *http.Client
-		url    string
-	}{{client, s.URL}, {http.DefaultClient, s.EtcdURL}} {
-		text, err := send(ctx, from.client, http.MethodGet, from.url+"/metrics", nil, http.StatusOK)
-		if err != nil {
-			return seconds, err
-		}
-		_, value, found := strings.Cut(text, "\nprocess_cpu_seconds_total ")
-		value, _, _ = strings.Cut(value, "\n")
-		if seconds[i], err = strconv.ParseFloat(value, 64); !found || err != nil {
-			return seconds, fmt.Errorf("%s/metrics has no process_cpu_seconds_total", from.url)
-		}
-	}
-	return seconds, nil
 }
 
 // save writes a profile of 20 s of the processor of the server into a file. It comes from a socket of the server, as the client sends no

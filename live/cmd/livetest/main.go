@@ -45,6 +45,36 @@ var cases = []string{"underload", "elephant", "overload", "borrowing", "lists"}
 // busyCases are the names of the cases in which requests take processor time.
 var busyCases = []string{"busy-lists", "busy-writes", "busy-events"}
 
+// forecastCases are the names of the cases in which clients or servers do more than to send and to answer requests, in the order
+// of the page, and what makes a run of each.
+var forecastCases = []forecastCase{
+	{"watch-fanout", trial.RunFanout},
+}
+
+type forecastCase struct {
+	name string
+	run  func(ctx context.Context, b *apiserver.Binaries, file, name, dir string, seed, seeds int) (*trial.Forecast, error)
+}
+
+// forecastOf returns the forecast case with a name, nil if there is none.
+func forecastOf(name string) *forecastCase {
+	for i := range forecastCases {
+		if forecastCases[i].name == name {
+			return &forecastCases[i]
+		}
+	}
+	return nil
+}
+
+// allCases returns the names of all cases.
+func allCases() []string {
+	all := slices.Concat(cases, busyCases)
+	for _, f := range forecastCases {
+		all = append(all, f.name)
+	}
+	return all
+}
+
 type options struct {
 	repository, results, document string
 	runs, seeds                   int
@@ -74,10 +104,10 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	case len(chosen) == 0 && o.predictOnly:
 		chosen = busyCases
 	case len(chosen) == 0:
-		chosen = slices.Concat(cases, busyCases)
+		chosen = allCases()
 	}
 	for _, name := range chosen {
-		if all := slices.Concat(cases, busyCases); !slices.Contains(all, name) {
+		if all := allCases(); !slices.Contains(all, name) {
 			fmt.Fprintf(stderr, "livetest: %q is not a case; use some of %s\n", name, strings.Join(all, ", "))
 			return 2
 		}
@@ -119,6 +149,14 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 			passed = passed && holds
 			continue
 		}
+		if f := forecastOf(name); f != nil {
+			holds, err := o.forecast(ctx, stdout, stderr, binaries, f)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", name, err)
+			}
+			passed = passed && holds
+			continue
+		}
 		c, err := o.one(ctx, stdout, binaries, name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", name, err)
@@ -134,7 +172,7 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 		}
 	}
 	if len(results.Failures())+len(results.Void()) > 0 {
-		return false, o.writeBusy(stderr)
+		return false, o.writeOthers(stderr)
 	}
 	return passed, o.writeDocument(stderr)
 }
@@ -195,37 +233,87 @@ func (o *options) resultsOf(name string) string {
 	return filepath.Join(o.results, name, "results.json")
 }
 
-// writeBusy writes the latest results of the busy cases into the document, whether or not the predictions hold. Cases that
-// were never run are left out.
-func (o *options) writeBusy(stderr io.Writer) error {
+// forecast makes the runs of a forecast case, and returns whether the predictions hold. A void run is made again once.
+func (o *options) forecast(ctx context.Context, stdout, stderr io.Writer, b *apiserver.Binaries, c *forecastCase) (holds bool, err error) {
+	file := filepath.Join(o.repository, "live", "cases", c.name+".yaml")
+	results := &report.Forecast{Name: c.name, Version: apiserver.Version, Seeds: o.seeds}
+	results.Begin()
+	for n := range o.runs {
+		for attempt := range 2 {
+			began := time.Now()
+			id := fmt.Sprintf("%s.%d.%d", c.name, n+1, attempt+1)
+			f, err := c.run(ctx, b, file, id, filepath.Join(o.results, c.name, fmt.Sprintf("%d.%d", n+1, attempt+1)), n+1, o.seeds)
+			if err != nil {
+				return false, err
+			}
+			r := compare.NewForecastRun(f)
+			results.Runs = append(results.Runs, r)
+			if err := results.WriteFile(o.resultsOf(c.name)); err != nil {
+				return false, err
+			}
+			fmt.Fprintf(stderr, "livetest: %s: run %d of %d took %v\n", c.name, n+1, o.runs, time.Since(began).Round(time.Second))
+			if r.Void == "" {
+				break
+			}
+			fmt.Fprintf(stderr, "livetest: %s: run %d is void: %s\n", c.name, n+1, r.Void)
+		}
+	}
+	holds, _ = results.Verdict()
+	return holds, render.Text(stdout, results.Document(), format.TextOptions{})
+}
+
+// writeOthers writes the latest results of the busy cases and of the forecast cases into the document, whether or not the
+// predictions hold. Cases that were never run are left out.
+func (o *options) writeOthers(stderr io.Writer) error {
 	if o.document == "" {
 		return nil
 	}
-	var all []*report.Busy
-	for _, name := range busyCases {
-		c, err := report.ReadBusy(o.resultsOf(name))
+	var forecasts []string
+	for _, f := range forecastCases {
+		forecasts = append(forecasts, f.name)
+	}
+	busy, err := latest(o, stderr, busyCases, report.ReadBusy)
+	if err != nil {
+		return err
+	}
+	predicted, err := latest(o, stderr, forecasts, report.ReadForecast)
+	if err != nil {
+		return err
+	}
+	if len(busy) > 0 {
+		if err := report.WriteBusy(o.document, busy); err != nil {
+			return err
+		}
+	}
+	if len(predicted) > 0 {
+		return report.WriteForecasts(o.document, predicted)
+	}
+	return nil
+}
+
+// latest reads the results of cases, without those that have none.
+func latest[C any](o *options, stderr io.Writer, names []string, read func(file string) (*C, error)) (all []*C, err error) {
+	for _, name := range names {
+		c, err := read(o.resultsOf(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			fmt.Fprintf(stderr, "livetest: %s does not show the case %s, which has no results yet\n", o.document, name)
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, c)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return report.WriteBusy(o.document, all)
+	return all, nil
 }
 
 // writeDocument writes the latest results of all cases into the document. If one has none, or if a comparison fails, it
-// writes nothing but the busy cases. The document says of which cases all runs are void.
+// writes nothing but the busy cases and the forecast cases. The document says of which cases all runs are void.
 func (o *options) writeDocument(stderr io.Writer) error {
 	if o.document == "" {
 		return nil
 	}
-	if err := o.writeBusy(stderr); err != nil {
+	if err := o.writeOthers(stderr); err != nil {
 		return err
 	}
 	results := &report.Results{Version: apiserver.Version}
