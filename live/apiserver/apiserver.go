@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"apfsim/live/certificate"
@@ -40,8 +41,9 @@ type Server struct {
 	HTTPLog  string // file: what the server writes to stderr
 
 	dir         string
+	options     Options
 	certificate *certificate.Pair
-	etcd, kube  *process
+	etcd, kube  *process // etcd is nil if that of another server is used
 }
 
 // How long the programs are given to start and to end.
@@ -64,21 +66,20 @@ func Start(ctx context.Context, b *Binaries, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, AuditLog: filepath.Join(dir, "audit.log"), HTTPLog: filepath.Join(dir, "kube-apiserver.log")}
+	s := newServer(dir, o)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	ports, err := freePorts(3)
+	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
 	}
-	s.URL = fmt.Sprintf("https://127.0.0.1:%d", ports[0])
-	if err := s.writeFiles(o.Users); err != nil {
+	if s.certificate, err = certificate.Loopback(); err != nil {
 		return nil, err
 	}
-	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[1]), fmt.Sprintf("http://127.0.0.1:%d", ports[2])
+	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), fmt.Sprintf("http://127.0.0.1:%d", ports[1])
 	s.EtcdURL = etcdURL
 	s.etcd, err = startProcess(ctx, filepath.Join(dir, "etcd.log"), b.Etcd,
 		"--data-dir="+filepath.Join(dir, "etcd"),
@@ -88,12 +89,52 @@ func Start(ctx context.Context, b *Binaries, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.kube, err = startProcess(ctx, s.HTTPLog, b.KubeAPIServer, s.arguments(etcdURL, ports[0], o)...)
+	return s, s.begin(ctx, b)
+}
+
+// StartAnother starts one more kube-apiserver over the etcd of this server, with the same certificate, and returns when it is
+// ready. It must be stopped before this one.
+func (s *Server) StartAnother(ctx context.Context, b *Binaries, o Options) (_ *Server, err error) {
+	dir, err := os.MkdirTemp("", "apfsim-live-")
 	if err != nil {
 		return nil, err
 	}
-	return s, s.waitUntilReady(ctx)
+	another := newServer(dir, o)
+	another.EtcdURL, another.certificate = s.EtcdURL, s.certificate
+	if err := another.begin(ctx, b); err != nil {
+		return nil, errors.Join(err, another.Stop())
+	}
+	return another, nil
 }
+
+func newServer(dir string, o Options) *Server {
+	return &Server{dir: dir, options: o, AuditLog: filepath.Join(dir, "audit.log"), HTTPLog: filepath.Join(dir, "kube-apiserver.log")}
+}
+
+// begin starts kube-apiserver, and returns when it is ready.
+func (s *Server) begin(ctx context.Context, b *Binaries) error {
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	s.URL = fmt.Sprintf("https://127.0.0.1:%d", ports[0])
+	if err := s.writeFiles(); err != nil {
+		return err
+	}
+	if s.kube, err = startProcess(ctx, s.HTTPLog, b.KubeAPIServer, s.arguments(s.EtcdURL, ports[0], s.options)...); err != nil {
+		return err
+	}
+	return s.waitUntilReady(ctx)
+}
+
+// Terminate tells kube-apiserver to stop, as a SIGTERM does, and does not wait for its end.
+func (s *Server) Terminate() error { return s.kube.cmd.Process.Signal(syscall.SIGTERM) }
+
+// Ended returns a channel that is closed when kube-apiserver has ended.
+func (s *Server) Ended() <-chan struct{} { return s.kube.done }
+
+// Behind returns the server as clients reach it at another address, such as that of a load balancer. It must not be stopped.
+func (s *Server) Behind(url string) *Server { return &Server{URL: url, certificate: s.certificate} }
 
 func (s *Server) arguments(etcdURL string, port int, o Options) []string {
 	return append([]string{
@@ -117,12 +158,7 @@ func (s *Server) arguments(etcdURL string, port int, o Options) []string {
 func (s *Server) file(name string) string { return filepath.Join(s.dir, name) }
 
 // writeFiles writes what the server reads when it starts.
-func (s *Server) writeFiles(users []User) error {
-	pair, err := certificate.Loopback()
-	if err != nil {
-		return err
-	}
-	s.certificate = pair
+func (s *Server) writeFiles() error {
 	accountKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -132,12 +168,12 @@ func (s *Server) writeFiles(users []User) error {
 		return err
 	}
 	var tokens bytes.Buffer
-	if err := WriteTokens(&tokens, append([]User{Administrator}, users...)); err != nil {
+	if err := WriteTokens(&tokens, append([]User{Administrator}, s.options.Users...)); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		"tls.crt":           pair.Certificate,
-		"tls.key":           pair.Key,
+		"tls.crt":           s.certificate.Certificate,
+		"tls.key":           s.certificate.Key,
 		"account.key":       pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}),
 		"tokens.csv":        tokens.Bytes(),
 		"audit-policy.yaml": []byte(auditPolicy),
@@ -171,7 +207,7 @@ func (s *Server) waitUntilReady(ctx context.Context) error {
 		case <-time.After(200 * time.Millisecond):
 		case <-s.kube.done:
 			return fmt.Errorf("kube-apiserver ended before it was ready; its log ends with:\n%s", s.kube.logEnd())
-		case <-s.etcd.done:
+		case <-s.etcd.ended():
 			return fmt.Errorf("etcd ended before kube-apiserver was ready; its log ends with:\n%s", s.etcd.logEnd())
 		case <-ctx.Done():
 			return fmt.Errorf("kube-apiserver is not ready: %w; its log ends with:\n%s", ctx.Err(), s.kube.logEnd())
@@ -190,7 +226,7 @@ func (s *Server) Stop() error {
 func (s *Server) Running() error {
 	for _, p := range []*process{s.kube, s.etcd} {
 		select {
-		case <-p.done:
+		case <-p.ended():
 			return fmt.Errorf("%s has ended; its log ends with:\n%s", p.name, p.logEnd())
 		default:
 		}

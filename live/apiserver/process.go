@@ -16,6 +16,7 @@ import (
 type process struct {
 	name string
 	log  string
+	cmd  *exec.Cmd
 	kill context.CancelFunc
 	done chan struct{} // closed when it has ended
 }
@@ -28,8 +29,8 @@ func startProcess(ctx context.Context, log, program string, arguments ...string)
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	p := &process{name: filepath.Base(program), log: log, kill: cancel, done: make(chan struct{})}
 	cmd := exec.CommandContext(ctx, program, arguments...)
+	p := &process{name: filepath.Base(program), log: log, cmd: cmd, kill: cancel, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTimeout
@@ -64,6 +65,14 @@ func (p *process) stop() {
 	case <-p.done:
 	case <-time.After(2 * stopTimeout):
 	}
+}
+
+// ended returns a channel that is closed when the process has ended; nil without a process.
+func (p *process) ended() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.done
 }
 
 // logEnd returns the last lines of the log.

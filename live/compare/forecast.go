@@ -58,6 +58,18 @@ var forecastStatistics = map[string][]Statistic{
 		{"event late p99", Duration, 2, 5 * millisecond},
 		{"watches ended", Count, 1, 0},
 	},
+	"server-stop": {
+		{"requests", Count, 1.15, 0},
+		{"status 201", Share, 1, 0.05},
+		{"status 429", Share, 1, 0.05},
+		{"connection errors", Count, 2, 6},
+		{"other statuses, or no answer", Count, 1, 0},
+		{"at the second server", Share, 1, 0.05},
+		{"wait mean", Duration, 1.5, 10 * millisecond},
+		{"wait p99", Duration, 1.5, 50 * millisecond},
+		{"latency p50", Duration, 1.5, 10 * millisecond},
+		{"until the second server has all", Duration, 1, 1000 * millisecond},
+	},
 }
 
 // Allowed says what a prediction may be.

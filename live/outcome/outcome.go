@@ -29,6 +29,7 @@ type Outcome struct {
 	RetryAfterSeconds   int    `json:"retryAfterSeconds"`
 	DispatchNs          int64  `json:"dispatchNs"` // of a simulated request
 	Status              int    `json:"status"`     // of HTTP; 0 without an answer
+	Server              int    `json:"server"`     // by index
 	FinishNs            int64  `json:"finishNs"`   // when the execution ended, or the answer to a live request was complete
 }
 
@@ -36,6 +37,7 @@ type Outcome struct {
 const (
 	Executed  = "executed"
 	Rejected  = "rejected"
+	Refused   = "refused" // it has not reached a server, or not its flow control
 	QueueFull = "queue-full"
 	TimeOut   = "time-out"
 )

@@ -66,3 +66,34 @@ func TestMarkOf(t *testing.T) {
 		t.Error("a bookmark has a mark")
 	}
 }
+
+// Requests belong to a part of a stop by their arrival. What the first server gets after the stop, or what is refused then, delays
+// the time at which the second one has all.
+func TestStopFigures(t *testing.T) {
+	request := func(arrivalMs int64, server, status int, became string) (o outcome.Outcome) {
+		o.ArrivalNs, o.Server, o.Status, o.Outcome, o.WaitNs = arrivalMs*ms, server, status, became, 5*ms
+		o.FinishNs = o.ArrivalNs + 20*ms
+		return o
+	}
+	got := stopFigures([]outcome.Outcome{
+		request(1000, 0, 201, outcome.Executed), // too early
+		request(5000, 0, 201, outcome.Executed), request(6000, 1, 201, outcome.Executed),
+		request(10100, 0, 201, outcome.Executed), request(10700, 0, 0, outcome.Refused), request(10800, 1, 201, outcome.Executed), request(10900, 1, 504, outcome.Executed),
+		request(14000, 1, 429, outcome.Rejected), request(15000, 1, 201, outcome.Executed),
+	}, 10*time.Second)
+	values := map[string]float64{}
+	for _, f := range got {
+		values[f.Part+": "+f.Name] = f.Value
+	}
+	for name, want := range map[string]float64{
+		"before the stop: requests": 2, "before the stop: at the second server": 0.5, "before the stop: status 201": 1, "before the stop: wait mean": 5e6,
+		"3s from the stop: requests": 4, "3s from the stop: connection errors": 1, "3s from the stop: other statuses, or no answer": 1,
+		"3s from the stop: status 201": 0.5, "3s from the stop: at the second server": 0.5,
+		"after that: status 429": 0.5, "after that: latency p50": 20e6, "after that: at the second server": 1,
+		"the stop: until the second server has all": 0.7e9,
+	} {
+		if got, ok := values[name]; !ok || got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}

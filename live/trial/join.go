@@ -52,7 +52,7 @@ func (t *Trial) join(prefix string, start time.Time, logs *observed.Logs, respon
 			t.Missing = append(t.Missing, fmt.Sprintf("%s: the client got status %d, the log of kube-apiserver has %d, the audit log %d",
 				id, response.Status, entry.Status, event.Status))
 		}
-		o := live(planned, &entry, start, t.Overhead)
+		o := liveOutcome(planned, &entry, start, t.Overhead)
 		o.RetryAfterSeconds = response.RetryAfter
 		if sleep, ok := slept[id]; ok && o.Outcome == outcome.Executed {
 			t.Overheads = append(t.Overheads, time.Duration(o.ExecutionNs)-sleep)
@@ -64,8 +64,8 @@ func (t *Trial) join(prefix string, start time.Time, logs *observed.Logs, respon
 	slices.Sort(t.Overheads)
 }
 
-// live returns what the server's log says of a request that was planned like this.
-func live(planned *outcome.Outcome, e *serverlog.Entry, start time.Time, overhead time.Duration) outcome.Outcome {
+// liveOutcome returns what the server's log says of a request that was planned like this.
+func liveOutcome(planned *outcome.Outcome, e *serverlog.Entry, start time.Time, overhead time.Duration) outcome.Outcome {
 	o := outcome.Outcome{Record: planned.Record, Workload: planned.Workload, FlowSchema: e.FlowSchema, PriorityLevel: e.PriorityLevel,
 		Outcome: outcome.Executed, Seats: e.Seats, Status: e.Status}
 	o.ArrivalNs = max(0, e.ArrivalNs-start.UnixNano())

@@ -49,6 +49,7 @@ var busyCases = []string{"busy-lists", "busy-writes", "busy-events"}
 // of the page, and what makes a run of each.
 var forecastCases = []forecastCase{
 	{"watch-fanout", trial.RunFanout},
+	{"server-stop", trial.RunServerStop},
 }
 
 type forecastCase struct {
