@@ -41,6 +41,7 @@ type Server struct {
 	HTTPLog  string // file: what the server writes to stderr
 
 	dir         string
+	port        int
 	options     Options
 	certificate *certificate.Pair
 	etcd, kube  *process // etcd is nil if that of another server is used
@@ -117,11 +118,16 @@ func (s *Server) begin(ctx context.Context, b *Binaries) error {
 	if err != nil {
 		return err
 	}
-	s.URL = fmt.Sprintf("https://127.0.0.1:%d", ports[0])
+	s.URL, s.port = fmt.Sprintf("https://127.0.0.1:%d", ports[0]), ports[0]
 	if err := s.writeFiles(); err != nil {
 		return err
 	}
-	if s.kube, err = startProcess(ctx, s.HTTPLog, b.KubeAPIServer, s.arguments(s.EtcdURL, ports[0], s.options)...); err != nil {
+	return s.StartAgain(ctx, b)
+}
+
+// StartAgain starts a kube-apiserver that has ended, at the same address and with the same logs, and returns when it is ready.
+func (s *Server) StartAgain(ctx context.Context, b *Binaries) (err error) {
+	if s.kube, err = startProcess(ctx, s.HTTPLog, b.KubeAPIServer, s.arguments(s.EtcdURL, s.port, s.options)...); err != nil {
 		return err
 	}
 	return s.waitUntilReady(ctx)

@@ -21,10 +21,10 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// startProcess starts a program that writes to a log file. It ends with stop, with the context and,
+// startProcess starts a program that appends to a log file. It ends with stop, with the context and,
 // where the operating system can do that, with this process.
 func startProcess(ctx context.Context, log, program string, arguments ...string) (*process, error) {
-	out, err := os.Create(log)
+	out, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,20 @@ var forecastStatistics = map[string][]Statistic{
 		{"latency p50", Duration, 1.5, 10 * millisecond},
 		{"until the second server has all", Duration, 1, 1000 * millisecond},
 	},
+	"informer-relist": {
+		{"connections refused", Count, 1.25, 2},
+		{"answers 410", Count, 1, 0},
+		{"requests: list", Count, 1, 0},
+		{"requests: watch list", Count, 1, 0},
+		{"requests: watch", Count, 1.1, 2},
+		{"informers that have recovered", Share, 1, 0},
+		{"until recovered mean", Duration, 1.25, 500 * millisecond},
+		{"until recovered p50", Duration, 1.25, 1000 * millisecond},
+		{"until recovered p100", Duration, 1.25, 1000 * millisecond},
+		{"events received afterwards", Share, 1, 0},
+		{"until it listens again", Duration, 1.25, 500 * millisecond},
+		{"until it is ready again", Duration, 1.25, 500 * millisecond},
+	},
 }
 
 // Allowed says what a prediction may be.

@@ -50,6 +50,7 @@ var busyCases = []string{"busy-lists", "busy-writes", "busy-events"}
 var forecastCases = []forecastCase{
 	{"watch-fanout", trial.RunFanout},
 	{"server-stop", trial.RunServerStop},
+	{"informer-relist", trial.RunRelist},
 }
 
 type forecastCase struct {
