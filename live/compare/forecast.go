@@ -84,6 +84,16 @@ var forecastStatistics = map[string][]Statistic{
 		{"until it listens again", Duration, 1.25, 500 * millisecond},
 		{"until it is ready again", Duration, 1.25, 500 * millisecond},
 	},
+	"node-heartbeats": {
+		{"requests", Count, 1.25, 5},
+		{"status 200", Share, 1, 0.05},
+		{"status 429", Share, 1, 0.05},
+		{"another status, or no answer", Share, 1, 0.05},
+		{"latency p50", Duration, 1.5, 10 * millisecond},
+		{"latency p90", Duration, 1.5, 50 * millisecond},
+		{"wait mean", Duration, 1.5, 50 * millisecond},
+		{"time between two renewals p100", Duration, 1.25, 1000 * millisecond},
+	},
 }
 
 // Allowed says what a prediction may be.

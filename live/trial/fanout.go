@@ -242,15 +242,8 @@ func (f *fanoutFit) String() string {
 
 // assignments returns the fields of the scenario.
 func (f *fanoutFit) assignments() []string {
-	var values bytes.Buffer
-	for i, e := range f.executions {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		fmt.Fprint(&values, e)
-	}
 	return []string{
-		fmt.Sprintf("spec.workload[0].execution={empirical: {values: [%s]}}", values.String()),
+		"spec.workload[0].execution=" + empirical(f.executions),
 		fmt.Sprintf("spec.servers.capacity={cores: %d}", runtime.NumCPU()),
 		fmt.Sprintf("spec.store.costs={watchEvent: %v, eventLatency: %v}", f.event, f.late),
 	}

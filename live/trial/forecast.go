@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"apfsim/live/outcome"
@@ -79,4 +80,13 @@ func (f *Forecast) merge(predicted [][]Figure) {
 	for i := range predicted {
 		f.Predicted[i] = append(f.Predicted[i], predicted[i]...)
 	}
+}
+
+// empirical returns a distribution of measured values.
+func empirical(all []time.Duration) string {
+	texts := make([]string, len(all))
+	for i, d := range all {
+		texts[i] = fmt.Sprint(d)
+	}
+	return "{empirical: {values: [" + strings.Join(texts, ", ") + "]}}"
 }

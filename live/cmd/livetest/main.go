@@ -22,6 +22,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"apfsim/live/apiserver"
 	"apfsim/live/calibrate"
 	"apfsim/live/compare"
@@ -33,6 +36,7 @@ import (
 )
 
 func main() {
+	klog.SetLogger(logr.Discard()) // client-go logs each request that a server refuses, as the cases want it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
@@ -51,6 +55,7 @@ var forecastCases = []forecastCase{
 	{"watch-fanout", trial.RunFanout},
 	{"server-stop", trial.RunServerStop},
 	{"informer-relist", trial.RunRelist},
+	{"node-heartbeats", trial.RunHeartbeats},
 }
 
 type forecastCase struct {
