@@ -18,7 +18,6 @@ type Model struct {
 	Known    bool // whether the scenario has the capacity
 
 	file, dir string
-	workloads int
 	verbs     []string // of the requests of the workloads
 }
 

@@ -36,12 +36,12 @@ func busyResults() *Busy {
 
 // The section of a page shows live and predicted statistics, marks a prediction outside of the tolerance, and says of a log
 // without a prediction why there is none. It is written also if the comparisons fail.
-func TestWriteBusy(t *testing.T) {
+func TestWriteBusyDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "live.md")
-	if err := os.WriteFile(file, []byte("before\n"+busyStart+"earlier\n"+busyEnd+"after\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("before\n<!-- busy -->\nearlier\n<!-- end of busy -->\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteBusy(file, []*Busy{busyResults()}); err != nil {
+	if err := busyResults().WriteDocument(file); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -50,7 +50,7 @@ func TestWriteBusy(t *testing.T) {
 	}
 	got := string(text)
 	for _, want := range []string{
-		"before\n" + busyStart, busyEnd + "after\n",
+		"before\n<!-- busy -->\n", "<!-- end of busy -->\nafter\n",
 		"| 1 | 70.0 ± 2.0 |", "until the throughput does not grow any more.",
 		"| 0.25: 30/s | list configmaps: 30/s | p50 | 10.0 ms | - | 10.0 ms |",
 		"| 1.05: 126/s | list configmaps: 30/s | p50 | 120 ms [100..120 ms] | - | 300 ms [110..300 ms] (outside) |",

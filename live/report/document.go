@@ -20,42 +20,36 @@ import (
 // chartName is the name of the chart, whose file is in the folder images beside the folder of the document.
 const chartName = "live-waits"
 
-// The sections of the page of the documentation are between these lines.
+// The section of the page of the documentation that all cases share that are compared with a replay is between these lines.
 const (
 	sectionStart = "<!-- measured -->\n"
 	sectionEnd   = "<!-- end of measured -->\n"
-	busyStart    = "<!-- busy -->\n"
-	busyEnd      = "<!-- end of busy -->\n"
-
-	forecastStart = "<!-- forecasts -->\n"
-	forecastEnd   = "<!-- end of forecasts -->\n"
 )
+
+// caseSection returns the lines between which the section of another case is.
+func caseSection(name string) (start, end string) {
+	return "<!-- " + name + " -->\n", "<!-- end of " + name + " -->\n"
+}
 
 // WriteDocument writes the measured section of a page, and its chart.
 func (r *Results) WriteDocument(file string) error {
 	return writeSection(file, sectionStart, sectionEnd, r.Document())
 }
 
-// WriteBusy writes the section of the busy cases of a page.
-func WriteBusy(file string, cases []*Busy) error {
-	var all []*report.Document
-	for _, b := range cases {
-		all = append(all, b.Document())
-	}
-	return writeSection(file, busyStart, busyEnd, all...)
+// WriteDocument writes the section of the case of a page.
+func (b *Busy) WriteDocument(file string) error {
+	start, end := caseSection(b.Name)
+	return writeSection(file, start, end, b.Document())
 }
 
-// WriteForecasts writes the section of the forecast cases of a page.
-func WriteForecasts(file string, cases []*Forecast) error {
-	var all []*report.Document
-	for _, f := range cases {
-		all = append(all, f.Document())
-	}
-	return writeSection(file, forecastStart, forecastEnd, all...)
+// WriteDocument writes the section of the case of a page.
+func (f *Forecast) WriteDocument(file string) error {
+	start, end := caseSection(f.Name)
+	return writeSection(file, start, end, f.Document())
 }
 
-// writeSection writes documents as a section of a page, and their charts beside it.
-func writeSection(file, start, end string, documents ...*report.Document) error {
+// writeSection writes a document as a section of a page, and its charts beside it.
+func writeSection(file, start, end string, d *report.Document) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -66,18 +60,15 @@ func writeSection(file, start, end string, documents ...*report.Document) error 
 		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(start), strings.TrimSpace(end))
 	}
 	var section bytes.Buffer
-	for _, d := range documents {
-		section.WriteString("\n")
-		if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
+	if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
+		return err
+	}
+	for _, chart := range charts.Of(d) {
+		if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "images", chart.Name+".svg")); err != nil {
 			return err
 		}
-		for _, chart := range charts.Of(d) {
-			if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "images", chart.Name+".svg")); err != nil {
-				return err
-			}
-		}
 	}
-	return atomicfile.WriteFile(file, []byte(before+start+section.String()+"\n"+end+after))
+	return atomicfile.WriteFile(file, []byte(before+start+"\n"+section.String()+"\n"+end+after))
 }
 
 // machine says on which server and machine the runs were made.

@@ -12,7 +12,7 @@ import (
 
 // The section of a page shows live and predicted statistics with what is allowed, and marks what is outside. A void run is
 // counted, and not shown.
-func TestWriteForecasts(t *testing.T) {
+func TestWriteForecastDocument(t *testing.T) {
 	run := func(wait, predicted float64) *compare.ForecastRun {
 		figures := func(x float64) []trial.Figure {
 			return []trial.Figure{{Part: "80/s", Name: "seats after the execution", Value: 2}, {Part: "80/s", Name: "wait mean", Value: x * 1e6}}
@@ -22,10 +22,10 @@ func TestWriteForecasts(t *testing.T) {
 	f := &Forecast{Name: "watch-fanout", Version: "v1.37.1", Runs: []*compare.ForecastRun{run(100, 110), run(120, 300), run(1, 1)}, Seeds: 20, LoadAverage: "0.10"}
 	f.Runs[2].Void = "the sender was late"
 	file := filepath.Join(t.TempDir(), "live.md")
-	if err := os.WriteFile(file, []byte("before\n"+forecastStart+"earlier\n"+forecastEnd+"after\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("before\n<!-- watch-fanout -->\nearlier\n<!-- end of watch-fanout -->\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteForecasts(file, []*Forecast{f}); err != nil {
+	if err := f.WriteDocument(file); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -33,7 +33,7 @@ func TestWriteForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"before\n" + forecastStart, forecastEnd + "after\n",
+		"before\n<!-- watch-fanout -->\n", "<!-- end of watch-fanout -->\nafter\n",
 		"| 80/s | seats after the execution | 2 | 2 | 2 | equal |",
 		"|  | wait mean | 120ms [100ms..120ms] | 300ms [110ms..300ms] (outside) | 55ms..600ms | factor 1.5 and 10ms |",
 		"Runs: 2, and 1 void; the middle one [the least..the most]. A prediction is the median of 20 seeds.",

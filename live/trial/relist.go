@@ -76,8 +76,9 @@ func RunRelist(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 	end := start.Add(time.Duration(sc.Spec.Duration))
 	running, stop := context.WithDeadline(ctx, end)
 	defer stop()
-	var reflecting sync.WaitGroup
+	var reflecting, sending sync.WaitGroup
 	defer reflecting.Wait()
+	defer sending.Wait()
 	defer stop()
 	var informers []*liveInformer
 	if err := sleepUntil(ctx, start); err != nil {
@@ -105,9 +106,7 @@ func RunRelist(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 		requests = append(requests, a.request(o, fmt.Sprint(prefix, o.ID), clients[o.User]))
 	}
 	var responses []sender.Response
-	var sending sync.WaitGroup
 	sending.Go(func() { responses = sender.Send(running, start, requests) })
-	defer sending.Wait()
 	if err := sleepUntil(ctx, start.Add(stopAt)); err != nil {
 		return nil, err
 	}

@@ -270,48 +270,35 @@ func (o *options) forecast(ctx context.Context, stdout, stderr io.Writer, b *api
 }
 
 // writeOthers writes the latest results of the busy cases and of the forecast cases into the document, whether or not the
-// predictions hold. Cases that were never run are left out.
+// predictions hold. Of a case without results the document keeps what it says.
 func (o *options) writeOthers(stderr io.Writer) error {
 	if o.document == "" {
 		return nil
 	}
-	var forecasts []string
-	for _, f := range forecastCases {
-		forecasts = append(forecasts, f.name)
-	}
-	busy, err := latest(o, stderr, busyCases, report.ReadBusy)
-	if err != nil {
-		return err
-	}
-	predicted, err := latest(o, stderr, forecasts, report.ReadForecast)
-	if err != nil {
-		return err
-	}
-	if len(busy) > 0 {
-		if err := report.WriteBusy(o.document, busy); err != nil {
+	for _, name := range busyCases {
+		if err := writeLatest(o, stderr, name, report.ReadBusy); err != nil {
 			return err
 		}
 	}
-	if len(predicted) > 0 {
-		return report.WriteForecasts(o.document, predicted)
+	for _, f := range forecastCases {
+		if err := writeLatest(o, stderr, f.name, report.ReadForecast); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// latest reads the results of cases, without those that have none.
-func latest[C any](o *options, stderr io.Writer, names []string, read func(file string) (*C, error)) (all []*C, err error) {
-	for _, name := range names {
-		c, err := read(o.resultsOf(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(stderr, "livetest: %s does not show the case %s, which has no results yet\n", o.document, name)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
+// writeLatest writes the latest results of a case into its section of the document.
+func writeLatest[C interface{ WriteDocument(file string) error }](o *options, stderr io.Writer, name string, read func(file string) (C, error)) error {
+	c, err := read(o.resultsOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(stderr, "livetest: %s keeps the section of the case %s, which has no results yet\n", o.document, name)
+		return nil
 	}
-	return all, nil
+	if err != nil {
+		return err
+	}
+	return c.WriteDocument(o.document)
 }
 
 // writeDocument writes the latest results of all cases into the document. If one has none, or if a comparison fails, it
@@ -327,7 +314,7 @@ func (o *options) writeDocument(stderr io.Writer) error {
 	for _, name := range cases {
 		c, err := report.ReadFile(o.resultsOf(name))
 		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(stderr, "livetest: %s is not changed: the case %s has no results yet\n", o.document, name)
+			fmt.Fprintf(stderr, "livetest: %s keeps the section of all measured cases: the case %s has no results yet\n", o.document, name)
 			return nil
 		}
 		if err != nil {
@@ -336,7 +323,7 @@ func (o *options) writeDocument(stderr io.Writer) error {
 		results.Cases = append(results.Cases, *c)
 	}
 	if failed := results.Failures(); len(failed) > 0 {
-		fmt.Fprintf(stderr, "livetest: %s is not changed: %s\n", o.document, strings.Join(failed, "; "))
+		fmt.Fprintf(stderr, "livetest: %s keeps the section of all measured cases: %s\n", o.document, strings.Join(failed, "; "))
 		return nil
 	}
 	return results.WriteDocument(o.document)
