@@ -24,17 +24,15 @@ type Forecast struct {
 // Begin takes note of the machine before the runs.
 func (f *Forecast) Begin() { f.LoadAverage = loadAverage() }
 
-// Verdict returns whether all predictions hold, and what does not.
+// Verdict returns whether all predictions hold, and what does not. A void run says nothing, unless all are void.
 func (f *Forecast) Verdict() (holds bool, failed []string) {
 	for _, c := range compare.CompareForecasts(f.Name, f.Runs) {
 		if !c.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s: %s: live %s, predicted %s, allowed: %s", f.Name, c.Part, c.Name, spread(&c, c.Live), spread(&c, c.Predicted), c.Allowed()))
 		}
 	}
-	for i, r := range f.Runs {
-		if r.Void != "" {
-			failed = append(failed, fmt.Sprintf("%s: run %d is void: %s", f.Name, i+1, r.Void))
-		}
+	if !slices.ContainsFunc(f.Runs, func(r *compare.ForecastRun) bool { return r.Void == "" }) {
+		failed = append(failed, fmt.Sprintf("%s: all runs are void, so that nothing is compared: %s", f.Name, f.Runs[0].Void))
 	}
 	return len(failed) == 0, failed
 }
