@@ -94,7 +94,7 @@ type BusyLoad struct {
 	Live      []BusyStats   `json:"live"`
 }
 
-// BusyFit is what a scenario that is fitted to one of the loads predicts, as the medians of its runs.
+// BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit), as the medians of its runs.
 type BusyFit struct {
 	Load        float64       `json:"load"`
 	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured

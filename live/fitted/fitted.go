@@ -45,8 +45,9 @@ type Result struct {
 const scenarioFile = "fitted.yaml"
 
 // fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
-// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, otherwise it is fitted.
-func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law) (*fit.Fitted, string, error) {
+// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, otherwise it is fitted, also to the
+// logs to which scenarios in other folders of the run were.
+func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law, others []string) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -75,9 +76,16 @@ func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law) (*
 			return nil, "", fmt.Errorf("%s: %w", base, err)
 		}
 	}
-	file := filepath.Join(out, "trace.jsonl")
-	f, err := fit.Fit(func() (io.ReadCloser, error) { return os.Open(file) },
-		fit.Options{File: file, Name: "fitted", Base: text, BaseFile: base, Dir: out, Capacity: true})
+	trace := func(folder string) fit.Log {
+		file := filepath.Join(path(folder), "trace.jsonl")
+		return fit.Log{File: file, Open: func() (io.ReadCloser, error) { return os.Open(file) }}
+	}
+	log := trace(folder)
+	o := fit.Options{File: log.File, Name: "fitted", Base: text, BaseFile: base, Dir: out, Capacity: true}
+	for _, other := range others {
+		o.CapacityFrom = append(o.CapacityFrom, trace(other))
+	}
+	f, err := fit.Fit(log.Open, o)
 	return f, filepath.Join(out, scenarioFile), err
 }
 
@@ -97,7 +105,7 @@ func withCapacity(text []byte, law *sharing.Law) ([]byte, error) {
 
 // Check fits a scenario to the logs, and runs it.
 func Check(ctx context.Context, l Logs) (*Result, error) {
-	f, file, err := l.fit(ctx, "fitted", nil)
+	f, file, err := l.fit(ctx, "fitted", nil, nil)
 	if err != nil {
 		return nil, err
 	}

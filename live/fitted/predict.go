@@ -30,9 +30,9 @@ type Servers struct {
 }
 
 // Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, that is the one of the model, and
-// otherwise it is fitted.
-func Fit(ctx context.Context, l Logs, folder string, capacity *sharing.Law) (*Model, error) {
-	f, file, err := l.fit(ctx, folder, capacity)
+// otherwise it is fitted, also to the logs of models in other folders.
+func Fit(ctx context.Context, l Logs, folder string, capacity *sharing.Law, others ...string) (*Model, error) {
+	f, file, err := l.fit(ctx, folder, capacity, others)
 	if err != nil {
 		return nil, err
 	}

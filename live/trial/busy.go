@@ -49,7 +49,7 @@ type BusyLoad struct {
 
 // BusyFit is a scenario that was fitted to one of the loads, and what it predicts of all.
 type BusyFit struct {
-	Load        float64               // to whose log it is fitted
+	Load        float64               // to whose log it is fitted; its capacity also to those of the lighter ones
 	Measured    bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
 	Capacity    string                // what the log says of it
 	Known       bool                  // whether it does
@@ -140,8 +140,8 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 	return run, nil
 }
 
-// PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads. One more
-// scenario is fitted to the lightest load with the capacity that closed loops have measured.
+// PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads. The capacity is fitted to the log
+// of the load and to those of the lighter ones. One more scenario is fitted to the lightest load with the capacity that closed loops have measured.
 func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int, measured *sharing.Law) (fits []BusyFit, err error) {
 	base, err := outcome.Load(file)
 	if err != nil {
@@ -258,11 +258,16 @@ func (a *admin) load(ctx context.Context, prefix string, plan *outcome.Run, l *B
 
 // predict fits a scenario to the log of one of the loads, and runs it with all of them.
 func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured *sharing.Law) (*BusyFit, error) {
-	folder := fmt.Sprintf("fitted-%v", Loads[load])
+	folder := func(load int) string { return fmt.Sprintf("fitted-%v", Loads[load]) }
+	of, lighter := folder(load), []string(nil)
 	if measured != nil {
-		folder += "-measured"
+		of += "-measured"
+	} else {
+		for i := range load {
+			lighter = append(lighter, folder(i))
+		}
 	}
-	f, err := fitted.Fit(ctx, *logs, folder, measured)
+	f, err := fitted.Fit(ctx, *logs, of, measured, lighter...)
 	if err != nil {
 		return nil, err
 	}
