@@ -73,6 +73,8 @@ var forecastStatistics = map[string][]Statistic{
 	"informer-relist": {
 		{"connections refused", Count, 1.25, 2},
 		{"answers 410", Count, 1, 0},
+		{"answers 429", Count, 0, 0},
+		{"answers 503", Count, 0, 0},
 		{"requests: list", Count, 1, 0},
 		{"requests: watch list", Count, 1, 0},
 		{"requests: watch", Count, 1.1, 2},

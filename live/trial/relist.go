@@ -271,9 +271,10 @@ type liveInformer struct {
 
 // informerRequest is a request that a reflector has sent.
 type informerRequest struct {
-	at   time.Time
-	kind string
-	err  error
+	at     time.Time
+	kind   string
+	status int // 0 without an answer
+	err    error
 }
 
 // The kinds of requests of a reflector.
@@ -299,7 +300,9 @@ func (l *liveInformer) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	sent := informerRequest{at: time.Now(), kind: kindOf(query.Get("watch") == "true", query.Get("sendInitialEvents") == "true")}
 	response, err := l.next.RoundTrip(r)
-	sent.err = err
+	if sent.err = err; err == nil {
+		sent.status = response.StatusCode
+	}
 	l.mu.Lock()
 	l.sent = append(l.sent, sent)
 	l.mu.Unlock()
@@ -380,7 +383,7 @@ func keepSent(dir string, informers []*liveInformer, start time.Time) error {
 	var text strings.Builder
 	for i, l := range informers {
 		for _, s := range l.sent {
-			fmt.Fprintf(&text, "%s %d at %v: %s (%v)\n", l.part, i, s.at.Sub(start).Round(time.Millisecond), s.kind, s.err)
+			fmt.Fprintf(&text, "%s %d at %v: %s: status %d, error %v\n", l.part, i, s.at.Sub(start).Round(time.Millisecond), s.kind, s.status, s.err)
 		}
 	}
 	return os.WriteFile(filepath.Join(dir, "informers.txt"), []byte(text.String()), 0o644)
@@ -390,20 +393,22 @@ func keepSent(dir string, informers []*liveInformer, start time.Time) error {
 type relistFigures struct {
 	clients, written int
 	kinds            map[string]int // of requests after the stop that reached a server
+	statuses         map[int]int    // of the answers to these
 	refused, expired int
 	recovered        []time.Duration // from the stop until an informer had all objects again
 	events           int             // afterwards
 }
 
-func (g *relistFigures) add(kind string, refused bool) {
+func (g *relistFigures) add(kind string, status int, refused bool) {
 	if refused {
 		g.refused++
 		return
 	}
 	if g.kinds == nil {
-		g.kinds = map[string]int{}
+		g.kinds, g.statuses = map[string]int{}, map[int]int{}
 	}
 	g.kinds[kind]++
+	g.statuses[status]++
 }
 
 // addLive adds what one informer did after the stop.
@@ -411,7 +416,7 @@ func (g *relistFigures) addLive(l *liveInformer, start time.Time, stopAt, afterw
 	stopped := start.Add(stopAt)
 	for _, s := range l.sent {
 		if s.at.After(stopped) && !errors.Is(s.err, context.Canceled) && !errors.Is(s.err, context.DeadlineExceeded) {
-			g.add(s.kind, s.err != nil)
+			g.add(s.kind, s.status, s.err != nil)
 		}
 	}
 	for _, at := range l.expired {
@@ -446,7 +451,7 @@ func simulatedRelist(sc *scenario.Scenario, run *outcome.Run, stopAt time.Durati
 			written++
 		}
 		if g := parts[r.Workload]; g != nil && time.Duration(r.ArrivalNs) > stopAt {
-			g.add(kindOf(r.Verb == "watch", strings.Contains(r.Query, "sendInitialEvents=true")), r.Outcome == outcome.Refused)
+			g.add(kindOf(r.Verb == "watch", strings.Contains(r.Query, "sendInitialEvents=true")), r.Status, r.Outcome == outcome.Refused)
 		}
 	}
 	recovered := map[[2]int]bool{}
@@ -483,6 +488,8 @@ func (g *relistFigures) of(part string) []Figure {
 	f := &figures{part: part}
 	f.add("connections refused", float64(g.refused))
 	f.add("answers 410", float64(g.expired))
+	f.add("answers 429", float64(g.statuses[http.StatusTooManyRequests]))
+	f.add("answers 503", float64(g.statuses[http.StatusServiceUnavailable]))
 	for _, kind := range []string{kindList, kindWatchList, kindWatch} {
 		f.add("requests: "+kind, float64(g.kinds[kind]))
 	}

@@ -22,12 +22,13 @@ func TestRelistFigures(t *testing.T) {
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	g := relistFigures{clients: 2, written: 2}
 	g.addLive(&liveInformer{
-		sent: []informerRequest{{at(0), kindList, nil}, {at(0.1), kindWatch, nil}, {at(12.1), kindWatch, errors.New("connection refused")},
-			{at(17), kindWatch, nil}, {at(20), kindList, nil}, {at(20.1), kindWatch, nil}, {at(48), kindWatch, context.DeadlineExceeded}},
+		sent: []informerRequest{{at(0), kindList, 200, nil}, {at(0.1), kindWatch, 200, nil}, {at(12.1), kindWatch, 503, nil}, {at(13.1), kindWatch, 0, errors.New("connection refused")},
+			{at(17), kindWatch, 200, nil}, {at(20), kindList, 200, nil}, {at(20.1), kindWatch, 200, nil}, {at(48), kindWatch, 0, context.DeadlineExceeded}},
 		replaced: []time.Time{at(0.1), at(20.1), at(30)}, expired: []time.Time{at(17)}, events: []time.Time{at(5), at(43), at(44)},
 	}, start, 12*time.Second, 42*time.Second)
 	want := []Figure{
-		{"x", "connections refused", 1}, {"x", "answers 410", 1}, {"x", "requests: list", 1}, {"x", "requests: watch list", 0}, {"x", "requests: watch", 2},
+		{"x", "connections refused", 1}, {"x", "answers 410", 1}, {"x", "answers 429", 0}, {"x", "answers 503", 1},
+		{"x", "requests: list", 1}, {"x", "requests: watch list", 0}, {"x", "requests: watch", 3},
 		{"x", "informers that have recovered", 0.5}, {"x", "until recovered mean", 8.1e9}, {"x", "until recovered p50", 8.1e9}, {"x", "until recovered p100", 8.1e9},
 		{"x", "events received afterwards", 0.5},
 	}
