@@ -254,4 +254,4 @@ func (s *stored) Received(int64, *registry.Operation, *api.Event) {}
 func (s *stored) Counted(int64, *registry.Operation, int64)       {}
 func (s *stored) Ended(int64, *registry.Operation)                {}
 func (s *stored) Known(api.Resource, estimate.Stats)              {}
-func (s *stored) Dispatched(int64, *api.Event, int, int64)               {}
+func (s *stored) Dispatched(int64, *api.Event, int, int64)        {}
