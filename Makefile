@@ -102,6 +102,7 @@ playground: ## build the page in which a browser runs the simulator, as static f
 	rm -rf dist/playground
 	mkdir -p dist/playground
 	cp -R experiment/playground/page/. reports/render/palette.css dist/playground
+	gzip -d dist/playground/codemirror/codemirror.js.gz
 	cp LICENSE "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/playground
 	GOOS=js GOARCH=wasm go build -trimpath $(PGO) -ldflags "-s -w" -o dist/playground/apfsim.wasm ./cmd/playground
 

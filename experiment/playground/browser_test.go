@@ -40,7 +40,9 @@ func wasmPage(t *testing.T) string {
 	if _, err := os.Stat(filepath.Join(*built, "apfsim.wasm")); err != nil {
 		t.Skip("there is no program for a browser; make playground builds it")
 	}
-	page, program := http.FileServerFS(PageFiles()), http.FileServer(http.Dir(*built))
+	page, program := http.NewServeMux(), http.FileServer(http.Dir(*built))
+	page.HandleFunc("GET /{name...}", serveFile)
+	page.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, pageFiles, indexFile) })
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "wasm") || strings.HasSuffix(r.URL.Path, "/palette.css") {
 			program.ServeHTTP(w, r)

@@ -3,38 +3,29 @@
 package playground
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 
 	"apfsim/reports/render"
 )
 
-// pageFiles is the page, as a browser gets it.
+// pageFiles is the page, as a browser gets it. The editor is compressed: it is most of the page, and the program has it, too.
 //
-//go:embed page
+//go:embed page/*.html page/*.css page/*.js page/story.yaml page/codemirror/LICENSE page/codemirror/*.gz
 var pageFiles embed.FS
-
-// PageFiles returns the files of the page without the palette of reports and the program that a worker runs, which make
-// playground adds.
-func PageFiles() fs.FS {
-	files, err := fs.Sub(pageFiles, "page")
-	if err != nil {
-		panic(err) // the name is constant
-	}
-	return files
-}
 
 // indexFile is the page itself. It has the name of the engine in it.
 const (
-	indexFile    = "index.html"
+	indexFile    = "page/index.html"
 	workerEngine = `<meta name="engine" content="worker">`
 	nativeEngine = `<meta name="engine" content="native">`
 )
@@ -44,7 +35,7 @@ const (
 // that it lets resolve to this machine. No response allows another origin anything.
 func NewHandler(token string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(PageFiles()))
+	mux.HandleFunc("GET /{name...}", serveFile)
 	mux.HandleFunc("GET /{$}", serveIndex)
 	mux.HandleFunc("GET /palette.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -93,12 +84,39 @@ func sameOrigin(r *http.Request) bool {
 }
 
 func serveIndex(w http.ResponseWriter, _ *http.Request) {
-	text, err := fs.ReadFile(PageFiles(), indexFile)
+	text, err := pageFiles.ReadFile(indexFile)
 	if err != nil {
 		panic(err) // it is embedded
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, strings.Replace(string(text), workerEngine, nativeEngine, 1))
+}
+
+// mediaTypes are those of the files of the page, by the endings of their names. Those of the machine could be others.
+var mediaTypes = map[string]string{
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".yaml": "application/yaml",
+}
+
+// serveFile serves a file of the page. What is compressed stays so for browsers, all of which accept gzip.
+func serveFile(w http.ResponseWriter, r *http.Request) {
+	name := "page/" + r.PathValue("name")
+	text, err := pageFiles.ReadFile(name)
+	if err != nil {
+		text, err = pageFiles.ReadFile(name + ".gz")
+		if err == nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+		} else if err == nil {
+			text, err = decompressed(text, maxLog)
+		}
+	}
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", cmp.Or(mediaTypes[path.Ext(name)], "text/plain; charset=utf-8"))
+	w.Write(text)
 }
 
 // running lets the calls that simulate follow one another: a run needs memory, and a page ends one before it begins the next.

@@ -2,6 +2,7 @@ package playground
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -83,6 +84,30 @@ func TestServedPageCallsTheProgram(t *testing.T) {
 	for _, part := range []string{nativeEngine, "default-src 'none'", "connect-src 'self'"} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("the page has no %s", part)
+		}
+	}
+}
+
+// The editor is served compressed to who takes that, and otherwise as it is; other files are as they are.
+func TestServedFiles(t *testing.T) {
+	served := func(name, encoding string) (text []byte, h http.Header) {
+		response := request(t, "GET", "/SECRET/"+name, func(r *http.Request) { r.Header.Set("Accept-Encoding", encoding) })
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatal(name, response.Status, err)
+		}
+		return text, response.Header
+	}
+	const editor = "codemirror/codemirror.js"
+	packed, h := served(editor, "gzip, deflate, br")
+	plain, without := served(editor, "")
+	text, err := decompressed(packed, maxLog)
+	if err != nil || h.Get("Content-Encoding") != "gzip" || without.Get("Content-Encoding") != "" || len(packed) >= len(plain) || !bytes.Equal(text, plain) {
+		t.Errorf("%d bytes in %q, and %d in %q, %v", len(packed), h.Get("Content-Encoding"), len(plain), without.Get("Content-Encoding"), err)
+	}
+	for name, kind := range map[string]string{"page.css": "text/css", editor: "text/javascript", "page.js": "text/javascript", "codemirror/LICENSE": "text/plain"} {
+		if text, h := served(name, "gzip"); !strings.HasPrefix(h.Get("Content-Type"), kind) || len(text) < 1000 {
+			t.Errorf("%s: %d bytes of %s", name, len(text), h.Get("Content-Type"))
 		}
 	}
 }
