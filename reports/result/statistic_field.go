@@ -2,7 +2,6 @@ package result
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 
 	"apfsim/sim/metric"
@@ -24,7 +23,7 @@ type term struct {
 }
 
 // parseSum parses the names of fields of a type. It panics if there is no such field.
-func parseSum(from reflect.Type, text string) (all sum) {
+func (c fieldCache) parseSum(from reflect.Type, text string) (all sum) {
 	sign := 1.0
 	for _, word := range strings.Fields(text) {
 		switch word {
@@ -33,27 +32,40 @@ func parseSum(from reflect.Type, text string) (all sum) {
 		case "-":
 			sign = -1
 		default:
-			all = append(all, term{sign, fieldsNamed(from, word)})
+			all = append(all, term{sign, c.fieldsNamed(from, word)})
 		}
 	}
 	return all
 }
 
+// fieldCache has the fields of types by their names in JSON.
+type fieldCache map[reflect.Type]map[string]reflect.StructField
+
+// of returns the fields of a type.
+func (c fieldCache) of(t reflect.Type) map[string]reflect.StructField {
+	if c[t] == nil {
+		c[t] = map[string]reflect.StructField{}
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if _, ok := c[t][name]; !ok {
+				c[t][name] = f
+			}
+		}
+	}
+	return c[t]
+}
+
 // fieldsNamed returns the fields of a type that a path of their names in JSON names.
-func fieldsNamed(from reflect.Type, path string) (fields [][]int) {
+func (c fieldCache) fieldsNamed(from reflect.Type, path string) (fields [][]int) {
 	for _, name := range strings.Split(path, ".") {
 		if from.Kind() == reflect.Pointer {
 			from = from.Elem()
 		}
-		all := reflect.VisibleFields(from)
-		i := slices.IndexFunc(all, func(f reflect.StructField) bool {
-			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			return tag == name
-		})
-		if i < 0 {
+		field, ok := c.of(from)[name]
+		if !ok {
 			panic("result: " + from.String() + " has no field " + name + " of " + path)
 		}
-		fields, from = append(fields, all[i].Index), all[i].Type
+		fields, from = append(fields, field.Index), field.Type
 	}
 	return fields
 }

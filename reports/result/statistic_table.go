@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 
 	"apfsim/sim/metric"
 )
@@ -142,9 +143,9 @@ func ofSeats(of func(*SeatUse) float64) func(*subject) (float64, bool) {
 }
 
 // table has the statistics of a summary in the order in which lists have them: by section, and then in the order of the
-// registry. A statistic that is another name of one in the table is not in it: see metric.ParseName.
-var table = func() (all []definition) {
-	sections := map[metric.Section][]definition{}
+// registry. A statistic that is another name of one in the table is not in it: see metric.ParseName. Not all commands need it.
+var table = sync.OnceValue(func() (all []definition) {
+	sections, fields := map[metric.Section][]definition{}, fieldCache{}
 	for _, m := range metric.All() {
 		for _, reason := range append([]metric.Reason{{}}, m.Reasons...) {
 			for _, s := range listed(&m) {
@@ -152,7 +153,7 @@ var table = func() (all []definition) {
 				if reason.Name != "" && section == metric.SectionClients {
 					section = metric.SectionReasons
 				}
-				sections[section] = append(sections[section], define(&m, s, reason.Name)...)
+				sections[section] = append(sections[section], define(&m, s, reason.Name, fields)...)
 			}
 		}
 	}
@@ -160,7 +161,7 @@ var table = func() (all []definition) {
 		all = append(all, sections[section]...)
 	}
 	return all
-}()
+})
 
 // listed returns the statistics of a metric that are read from summaries, in the order of lists: the count of durations
 // is before them, and behind those of clients.
@@ -181,16 +182,16 @@ func listed(m *metric.Metric) []metric.Statistic {
 
 // define returns the definitions of a statistic, for a reason if that is not "". There are none of a name that another
 // one is canonical of.
-func define(m *metric.Metric, s metric.Statistic, reason string) (all []definition) {
+func define(m *metric.Metric, s metric.Statistic, reason string, fields fieldCache) (all []definition) {
 	one := definition{name: metric.Name{Metric: m.Name, Stat: s.Name, Unit: s.Unit}, metric: m, zero: s.Zero, seconds: s.Per == metric.PerSecond}
 	from := sources[m.Source]
 	if s.Per != "" && !one.seconds {
-		one.per = parseSum(from, s.Per)
+		one.per = fields.parseSum(from, s.Per)
 	}
 	if s.Name == "p" {
 		for _, p := range metric.Percentiles {
 			percentile := one
-			percentile.name.Percentile, percentile.field = p.Percent, parseSum(from, s.Field+"."+p.Field)
+			percentile.name.Percentile, percentile.field = p.Percent, fields.parseSum(from, s.Field+"."+p.Field)
 			all = append(all, percentile)
 		}
 		return all
@@ -215,7 +216,7 @@ func define(m *metric.Metric, s metric.Statistic, reason string) (all []definiti
 	case reason != "" && m.Source == metric.FromClients:
 		one.computed = func(s *subject) (float64, bool) { return s.requests.Clients.Because(m.Name, reason), true }
 	case one.computed == nil:
-		one.field = parseSum(from, field)
+		one.field = fields.parseSum(from, field)
 	}
 	return []definition{one}
 }
@@ -231,10 +232,10 @@ func keyOf(n *metric.Name) key {
 	return key{n.Metric, n.Stat, n.Percentile, n.Tag(metric.TagReason)}
 }
 
-var byKey = func() map[key]*definition {
-	all := map[key]*definition{}
-	for i := range table {
-		all[keyOf(&table[i].name)] = &table[i]
+var byKey = sync.OnceValue(func() map[key]*definition {
+	all, of := table(), map[key]*definition{}
+	for i := range all {
+		of[keyOf(&all[i].name)] = &all[i]
 	}
-	return all
-}()
+	return of
+})

@@ -6,12 +6,12 @@ import (
 
 // InSummary says whether summaries have the statistic of a canonical name, whatever its tags
 // besides the reason are. They have all but most percentiles.
-func InSummary(name *metric.Name) bool { return byKey[keyOf(name)] != nil }
+func InSummary(name *metric.Name) bool { return byKey()[keyOf(name)] != nil }
 
 // OfRequests returns the value of a statistic of requests, which InSummary has, in a group of
 // requests that arrived within so many seconds. If there is none, the note says why.
 func OfRequests(g *Group, seconds float64, name *metric.Name) (value float64, note string) {
-	return byKey[keyOf(name)].value(&subject{seconds: seconds, requests: g, status: name.Tag(metric.TagStatus)})
+	return byKey()[keyOf(name)].value(&subject{seconds: seconds, requests: g, status: name.Tag(metric.TagStatus)})
 }
 
 // StatisticValue returns the value of a statistic in a summary; if there is none, the note says why. It is
@@ -19,7 +19,7 @@ func OfRequests(g *Group, seconds float64, name *metric.Name) (value float64, no
 // table alone, and it divides requests by one tag only, except that the tags of a flow may include its
 // FlowSchema and its priority level.
 func StatisticValue(s *Summary, name *metric.Name) (value float64, note string, ok bool) {
-	d := byKey[keyOf(name)]
+	d := byKey()[keyOf(name)]
 	if d == nil {
 		return 0, "", false
 	}

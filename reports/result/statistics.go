@@ -102,8 +102,9 @@ func MeasuredByClient(n *metric.Name) bool {
 
 // add adds the statistics of a part of a run that have samples.
 func (l *list) add(part *subject, tags []metric.Tag) {
-	for i := range table {
-		d := &table[i]
+	all := table()
+	for i := range all {
+		d := &all[i]
 		switch {
 		case d.metric.ByName:
 		case l.byClient && !MeasuredByClient(&d.name):
@@ -124,8 +125,9 @@ func (l *list) add(part *subject, tags []metric.Tag) {
 // addLevel adds the statistics of a level at a server that are about seats and queues.
 func (l *list) addLevel(level *Level, tags []metric.Tag) {
 	part := &subject{level: level}
-	for i := range table {
-		if d := &table[i]; d.metric.Source == metric.FromLevel && !d.metric.ByName {
+	all := table()
+	for i := range all {
+		if d := &all[i]; d.metric.Source == metric.FromLevel && !d.metric.ByName {
 			l.addOne(d, part, tags)
 		}
 	}

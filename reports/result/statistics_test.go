@@ -28,8 +28,8 @@ func TestTableHasTheRegistry(t *testing.T) {
 
 // The name of every definition is canonical, and none is defined twice.
 func TestNamesOfTheTableAreCanonical(t *testing.T) {
-	for i := range table {
-		name := table[i].name
+	for i := range table() {
+		name := table()[i].name
 		tags := name.Tags
 		m, _ := metric.Find(name.Metric, name.Stat)
 		if m.Required != "" {
@@ -39,7 +39,7 @@ func TestNamesOfTheTableAreCanonical(t *testing.T) {
 		if err != nil || !parsed.Equal(&name) || parsed.Unit != name.Unit {
 			t.Errorf("%s is parsed as %s: %v", name, parsed, err)
 		}
-		if byKey[keyOf(&name)] != &table[i] {
+		if byKey()[keyOf(&name)] != &table()[i] {
 			t.Errorf("%s is defined twice", name)
 		}
 	}
