@@ -3,6 +3,8 @@ package playground
 import (
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 var speed = flag.Int("speed", 0, "measure `N` runs natively and in a browser, and print how long they take")
@@ -52,6 +57,37 @@ func TestSpeedInABrowser(t *testing.T) {
 		}
 	}
 	t.Log("\n" + table.String())
+}
+
+// How long the first complete view takes from the beginning of the navigation: with nothing in the browser's cache, and then with
+// the files in it. It prints the times, and judges nothing.
+func TestFirstViewInABrowser(t *testing.T) {
+	if *speed == 0 {
+		t.Skip("-speed measures")
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(*built))) // which lets the browser cache the files
+	defer server.Close()
+	var first, cached []float64
+	for range *speed {
+		b := newBrowser(t)
+		if _, err := chromedp.Call(b.Ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			new MutationObserver(() => { if (document.body?.dataset.ready) window.readyMs ??= performance.now() }).observe(document, {subtree: true, attributes: true})`}); err != nil {
+			t.Fatal(err)
+		}
+		for view := range 3 {
+			b.script(`window.readyMs = null; if (document.body) delete document.body.dataset.ready`)
+			b.open(server.URL + "/")
+			b.WaitFor(`window.readyMs > 0`)
+			if ms := eval[float64](b, `window.readyMs`); view == 0 {
+				first = append(first, ms)
+			} else {
+				cached = append(cached, ms)
+			}
+		}
+	}
+	slices.Sort(first)
+	slices.Sort(cached)
+	t.Logf("first view: median %.0f ms of %.0f; cached: median %.0f ms of %.0f", first[len(first)/2], first, cached[len(cached)/2], cached)
 }
 
 // ownTime returns the processor time of this process.

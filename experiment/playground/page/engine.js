@@ -7,8 +7,8 @@ function spawn(module) {
   const worker = new Worker("worker.js");
   worker.postMessage({ module });
   const calls = new Map();
-  let last = 0;
-  const fail = why => { for (const c of calls.values()) c.reject(why); calls.clear(); };
+  let last = 0, failed = null;
+  const fail = why => { failed = why; for (const c of calls.values()) c.reject(why); calls.clear(); };
   worker.onmessage = ({ data }) => {
     if (data.ended) {
       worker.terminate();
@@ -23,6 +23,7 @@ function spawn(module) {
   worker.onerror = e => { e.preventDefault(); fail(new Error(e.message || "the worker failed")); };
   return {
     call: (name, args, progress = () => {}) => new Promise((resolve, reject) => {
+      if (failed) return reject(failed);
       calls.set(++last, { resolve, reject, progress });
       worker.postMessage({ id: last, name, text: JSON.stringify(args) });
     }),
@@ -30,14 +31,19 @@ function spawn(module) {
   };
 }
 
-// workerEngine runs short calls in one worker and each long one in a worker of its own.
+// AFTER_ANSWER_MS is how long after an answer the next worker starts: the page shows the answer first.
+const AFTER_ANSWER_MS = 300;
+
+// workerEngine runs short calls in one worker and each long one in a worker of its own, which waits for it: to start the
+// program takes longer than many runs.
 function workerEngine() {
   const compiled = fetch("apfsim.wasm").then(response => {
     if (!response.ok) throw new Error(`apfsim.wasm cannot be loaded: ${response.status}`);
     const streamed = response.headers.get("Content-Type") === "application/wasm"; // which not all servers know
     return streamed ? WebAssembly.compileStreaming(response) : response.arrayBuffer().then(bytes => WebAssembly.compile(bytes));
   });
-  let common = null;
+  let common = null, next = null;
+  compiled.then(module => { common ??= spawn(module); next ??= spawn(module); }, () => {}); // each call says why it fails
   return {
     where: "on this page",
     async call(name, args, progress, signal) {
@@ -47,13 +53,15 @@ function workerEngine() {
         return common.call(name, args).catch(e => { common = null; throw e; });
       }
       if (signal.aborted) throw aborted();
-      const worker = spawn(module), cancel = () => worker.end(aborted());
+      const worker = next ?? spawn(module), cancel = () => worker.end(aborted());
+      next = null;
       signal.addEventListener("abort", cancel);
       try {
         return await worker.call(name, args, progress);
       } finally {
         signal.removeEventListener("abort", cancel);
         worker.end(aborted());
+        setTimeout(() => { next ??= spawn(module); }, AFTER_ANSWER_MS);
       }
     },
   };

@@ -201,12 +201,13 @@ async function tell(step, moved = {}) {
   $("#story-back").disabled = step === 0;
   $("#story-next").textContent = step === story.length - 1 ? "End" : "Next";
   latest = null;
-  if (at.scenario) await open(at.scenario);
-  else {
+  if (at.scenario) {
+    if (!await open(at.scenario)) return;
+  } else {
     const response = await fetch("story.yaml");
     fresh({});
     text.text = await response.text();
-    await check();
+    if (!await check()) return;
   }
   const values = valuesAt(step);
   for (const c of current().controls) if (c.name in values) state.values[c.path] = values[c.name];
@@ -499,16 +500,17 @@ setTheme(theme === "dark" || theme === "light" ? theme : undefined);
 // Begin.
 addEventListener("unhandledrejection", e => { finish(); status("The page has failed: " + e.reason); });
 $("#where").textContent = engine.where;
-const library = await ask("library", {});
-if (library) {
-  $("#release").textContent = `(by default, Kubernetes ${library.release})`;
-  $("#scenario").append(make("option", { value: "story" }, "First story: elephants, mice and hands"), ...library.groups.map(g =>
+const library = ask("library", {}).then(answer => {
+  if (!answer) return false;
+  $("#release").textContent = `(by default, Kubernetes ${answer.release})`;
+  $("#scenario").append(...answer.groups.map(g =>
     make("optgroup", { label: g.title }, ...g.scenarios.map(s => make("option", { value: s.name, title: s.title }, s.name)))));
-  ask("schema", {}).then(answer => { if (answer && answer.schema) text.schema = answer.schema; });
-  let followed = false;
-  if (location.hash.length > 1 && !["#results"].includes(location.hash)) {
-    followed = await follow(location.hash).then(() => true, e => { status(`The link cannot be read: ${e.message}`); return false; });
-  }
-  if (!followed) await tell(0);
+  return true;
+});
+let followed = false;
+if (location.hash.length > 1 && !["#results"].includes(location.hash) && await library) {
+  followed = await follow(location.hash).then(() => true, e => { status(`The link cannot be read: ${e.message}`); return false; });
 }
+if (!followed) await tell(0);
+if (await library) ask("schema", {}).then(answer => { if (answer && answer.schema) text.schema = answer.schema; }); // the first view does not need it
 document.body.dataset.ready = "true";
