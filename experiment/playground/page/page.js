@@ -176,6 +176,10 @@ function frame(holder, page) {
   next.addEventListener("load", () => {
     const fit = () => { next.style.height = `${Math.ceil(next.contentDocument.body.getBoundingClientRect().height) + 2}px`; };
     fit();
+    // The landmarks of a report are told from those of this page and of the other report by the names of the frames.
+    for (const e of next.contentDocument.querySelectorAll("header, main, footer, .screen")) {
+      e.setAttribute("aria-label", next.title + (e.ariaLabel ? ": " + e.ariaLabel : ""));
+    }
     new ResizeObserver(fit).observe(next.contentDocument.body);
   });
   next.srcdoc = theming(page);
