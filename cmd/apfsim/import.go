@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"apfsim/document"
 	"apfsim/experiment"
 	"apfsim/experiment/incident"
 	"apfsim/internal/atomicfile"
@@ -154,7 +153,7 @@ func (f *importFlags) options(cmd *cobra.Command, args []string) (incident.Optio
 	var err error
 	logs.Format, err = logfile.ParseFormat(f.logs)
 	fail("format", err)
-	logs.Zone, err = parseZone(f.zone)
+	logs.Zone, err = requests.ParseZone(f.zone)
 	fail("zone", err)
 	if f.year != 0 {
 		if f.year < 2014 || f.year > 2200 {
@@ -166,25 +165,9 @@ func (f *importFlags) options(cmd *cobra.Command, args []string) (incident.Optio
 	if err != nil {
 		wrong = append(wrong, err)
 	}
-	o.Settings, err = incident.ReadSettings(f.version, f.config, f.metrics)
+	o.Settings, err = incident.ReadSettings(nil, f.version, f.config, f.metrics)
 	if err != nil {
 		wrong = append(wrong, err)
 	}
 	return o, errors.Join(wrong...)
-}
-
-// parseZone returns a time zone by its name or its offset from UTC; nil for none.
-func parseZone(name string) (*time.Location, error) {
-	if name == "" {
-		return nil, nil
-	}
-	if t, err := time.Parse("-07:00", name); err == nil {
-		_, offset := t.Zone()
-		return time.FixedZone(name, offset), nil
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q: want the name of a time zone such as Europe/Berlin, or an offset from UTC such as +02:00", document.Abridge(name))
-	}
-	return zone, nil
 }

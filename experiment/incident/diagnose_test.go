@@ -232,7 +232,7 @@ func diagnose(t *testing.T, files []string, config []string, metrics, client str
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := ReadSettings("", config, metrics)
+	settings, err := ReadSettings(nil, "", config, metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestDiagnoseTriesRemedies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := ReadSettings("", []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"))
+	settings, err := ReadSettings(nil, "", []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +438,7 @@ func TestDiagnoseDoesNotSayOKWhereItCannotTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err := ReadSettings("", []string{filepath.Join(w.dir, "cluster.yaml")}, "")
+	settings, err := ReadSettings(nil, "", []string{filepath.Join(w.dir, "cluster.yaml")}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestDiagnoseOfALogThatIsCut(t *testing.T) {
 			"a.log:201: is not an audit event; the line is left out, as 2 other lines of the file that cannot be read", append(slices.Clone(served), bad, bad, bad), result.Unknown},
 		{"few requests", "The log has 99 requests; it takes 100 to say that all is well.", "", served[:99], result.Unknown},
 	} {
-		settings, err := ReadSettings("", nil, "")
+		settings, err := ReadSettings(nil, "", nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -490,7 +490,7 @@ func TestDiagnoseOfALogThatIsCut(t *testing.T) {
 
 // Times of day have their dates if a log goes on after midnight.
 func TestDiagnoseAcrossMidnight(t *testing.T) {
-	settings, err := ReadSettings("", nil, "")
+	settings, err := ReadSettings(nil, "", nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

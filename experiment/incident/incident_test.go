@@ -139,7 +139,7 @@ func replayed(t *testing.T, o Options) (lines []line, r *Report) {
 
 func importWith(o *Options) (*Report, error) {
 	if o.Settings == nil {
-		settings, err := ReadSettings("", nil, "")
+		settings, err := ReadSettings(nil, "", nil, "")
 		if err != nil {
 			return nil, err
 		}
@@ -491,7 +491,7 @@ func TestBadLines(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	settings, _ := ReadSettings("", nil, "")
+	settings, _ := ReadSettings(nil, "", nil, "")
 	if _, err := Import(ctx, Options{Sources: sources, Settings: settings, Dir: dir}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
@@ -625,7 +625,7 @@ func TestMemoryDoesNotGrowWithTheLog(t *testing.T) {
 		return &long{n: lines / 2, look: look}, nil
 	}}
 	ctx := &looking{Context: context.Background(), look: look}
-	settings, err := ReadSettings("", nil, "")
+	settings, err := ReadSettings(nil, "", nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -659,7 +659,7 @@ func BenchmarkImport(b *testing.B) {
 	source := requests.Source{Name: "long.log", Stream: true, Open: func(context.Context, time.Time, func(httplog.Adjustment)) (serverlog.Reader, error) {
 		return &long{n: n / 2, look: look}, nil
 	}}
-	settings, err := ReadSettings("", nil, "")
+	settings, err := ReadSettings(nil, "", nil, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (r *releases) settle(s *Settings, server string) (*Settings, error) {
 	best := slices.MinFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), -cmp.Compare(a.requests, b.requests), cmp.Compare(a.version, b.version))
 	})
-	settled, err := ReadSettings(best.version, s.configFiles, s.metricsFile)
+	settled, err := ReadSettings(s.fsys, best.version, s.configFiles, s.metricsFile)
 	if err != nil {
 		return nil, err
 	}

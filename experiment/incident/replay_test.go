@@ -170,7 +170,7 @@ func TestReplayAgreesWithItsLogOrSaysSo(t *testing.T) {
 			{what: "audit log", audit: true, times: true},
 			{what: "audit log without times", audit: true, disagrees: true},
 		} {
-			settings, err := ReadSettings("", nil, "")
+			settings, err := ReadSettings(nil, "", nil, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestReplayAgreesWithItsLogOrSaysSo(t *testing.T) {
 			}
 		}
 		// Of the second half alone, the queues may be full when it begins: this is said, and no seats are looked for.
-		settings, err := ReadSettings("", nil, "")
+		settings, err := ReadSettings(nil, "", nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,7 @@ import (
 type Settings struct {
 	Seed uint64 // of what is drawn
 
+	fsys        fs.FS // of the files that are read; nil for the host's
 	rules       *rules.Rules
 	base        string
 	objects     config.Objects // including those of the base
@@ -66,10 +67,10 @@ func (s *Settings) Written() []string {
 // defaultServerLimit is --max-requests-inflight + --max-mutating-requests-inflight by default.
 const defaultServerLimit = 400 + 200
 
-// ReadSettings reads the files of a configuration and, unless its name is empty, a scrape of /metrics.
-// The version of Kubernetes is that of the metrics unless it is given.
-func ReadSettings(version string, configFiles []string, metricsFile string) (*Settings, error) {
-	s := &Settings{Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested,
+// ReadSettings reads the files of a configuration and, unless its name is empty, a scrape of /metrics. A nil fsys is the
+// host's file system. The version of Kubernetes is that of the metrics unless it is given.
+func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile string) (*Settings, error) {
+	s := &Settings{fsys: fsys, Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested,
 		versionFrom: VersionAssumed, configFiles: configFiles, metricsFile: metricsFile}
 	var wrong []string
 	nominal, found, err := s.readMetrics(metricsFile)
@@ -118,7 +119,7 @@ func (s *Settings) readMetrics(name string) (nominal map[string]int, version str
 	if name == "" {
 		return nil, "", nil
 	}
-	text, err := input.ReadFile(name, longestMetrics)
+	text, err := s.readFile(name, longestMetrics)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: cannot be read: %s", name, unreadable(err))
 	}
@@ -162,7 +163,7 @@ func (s *Settings) readConfig(names []string) error {
 		base := "cluster.yaml"
 		if !fetched || name != loader.Stdin {
 			var err error
-			if text, err = input.ReadFile(name, yaml.MaxBytes); err != nil {
+			if text, err = s.readFile(name, yaml.MaxBytes); err != nil {
 				return fmt.Errorf("--config: %s: cannot be read: %s; use a file", name, unreadable(err))
 			}
 			base = filepath.Base(name)
@@ -173,7 +174,7 @@ func (s *Settings) readConfig(names []string) error {
 		taken[base] = true
 		s.copies = append(s.copies, copied{base, text})
 	}
-	loaded := loader.LoadConfig(s.rules, scenario.BaseMandatory, names)
+	loaded := s.loadConfig(scenario.BaseMandatory, names)
 	if err := loaded.Errors.Err(); err != nil {
 		return err
 	}
@@ -184,11 +185,30 @@ func (s *Settings) readConfig(names []string) error {
 	}
 	if isComplete(all) {
 		s.base = scenario.BaseMandatory
-	} else if loaded = loader.LoadConfig(s.rules, s.base, names); len(loaded.Errors) > 0 {
+	} else if loaded = s.loadConfig(s.base, names); len(loaded.Errors) > 0 {
 		return loaded.Errors
 	}
 	s.objects, s.Notes, s.Warnings = loaded.Objects, loaded.Notes, loaded.Warnings
 	return nil
+}
+
+func (s *Settings) loadConfig(base string, names []string) *loader.Config {
+	if s.fsys == nil {
+		return loader.LoadConfig(s.rules, base, names)
+	}
+	return loader.LoadConfigFS(s.fsys, s.rules, base, names)
+}
+
+// readFile reads a file. If it has more bytes than it may, the error is an [input.TooLong].
+func (s *Settings) readFile(name string, most int64) ([]byte, error) {
+	if s.fsys == nil {
+		return input.ReadFile(name, most)
+	}
+	text, err := fs.ReadFile(s.fsys, name)
+	if err == nil && int64(len(text)) > most {
+		err = &input.TooLong{Most: most}
+	}
+	return text, err
 }
 
 // scenario returns the text of the scenario and its settings.

@@ -63,7 +63,7 @@ func TestVersionOfTheMetrics(t *testing.T) {
 		if err := os.WriteFile(name, []byte(`kubernetes_build_info{git_version="`+version+`"} 1`+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s, err := ReadSettings("", nil, name)
+		s, err := ReadSettings(nil, "", nil, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestCopiesOfTheConfiguration(t *testing.T) {
 		}
 		names = append(names, path)
 	}
-	s, err := ReadSettings("", names, "")
+	s, err := ReadSettings(nil, "", names, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCopiesOfTheConfiguration(t *testing.T) {
 		!strings.Contains(text, "  name: \"incident-7\"\n") {
 		t.Error(text)
 	}
-	if _, err := ReadSettings("1.99", []string{dir}, filepath.Join(dir, "none")); err == nil || strings.Count(err.Error(), "\n") != 2 {
+	if _, err := ReadSettings(nil, "1.99", []string{dir}, filepath.Join(dir, "none")); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("got %v, want three mistakes", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 const (
 	scenarioFile = "scenario.yaml"
 	configFile   = "your-cluster.yaml"
+	metricsFile  = "metrics.txt"
 )
 
 // files are the texts of a call, by their names, and below them the files of the library. There are no other files: what

@@ -11,10 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/experiment/fit"
 	"apfsim/experiment/incident"
 	"apfsim/internal/input"
 	"apfsim/reports/format"
-	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
 )
@@ -22,6 +23,11 @@ import (
 // Logged are the arguments of the call "import": logs of servers, as apfsim import reads them.
 type Logged struct {
 	Logs []LogFile `json:"logs"`
+	// Config is flow-control objects and Metrics the metrics of the server, as kubectl prints them; "" if they are not known.
+	Config  string `json:"config"`
+	Metrics string `json:"metrics"`
+	Zone    string `json:"zone"` // of an httplog; "" for the default of apfsim import
+	Fit     bool   `json:"fit"`  // the scenario is fitted to the requests, and does not replay them
 }
 
 // LogFile is a file of a log.
@@ -51,6 +57,10 @@ func importLog(ctx context.Context, l *Logged, progress Progress) (*Imported, er
 	if len(l.Logs) == 0 {
 		return nil, errors.New("want a file with the log of a server")
 	}
+	zone, err := requests.ParseZone(l.Zone)
+	if err != nil {
+		return nil, fmt.Errorf("the time zone: %w", err)
+	}
 	var sources []requests.Source
 	left := maxLog
 	for i := range l.Logs {
@@ -64,15 +74,22 @@ func importLog(ctx context.Context, l *Logged, progress Progress) (*Imported, er
 		if log.ModifiedMs > 0 && log.ModifiedMs < math.MaxInt64/1_000_000 {
 			modified = time.UnixMilli(log.ModifiedMs)
 		}
-		sources = append(sources, requests.Text(log.Name, content, modified, logfile.Options{}))
+		sources = append(sources, requests.Text(log.Name, content, modified, logfile.Options{Zone: zone}))
 	}
 	name, _, _ := strings.Cut(l.Logs[0].Name, ".") // without the endings .log and .gz
-	settings, err := incident.ReadSettings("", nil, "")
+	given, config, metrics := files{}, []string(nil), ""
+	if l.Config != "" {
+		given[configFile], config = l.Config, []string{configFile}
+	}
+	if l.Metrics != "" {
+		given[metricsFile], metrics = l.Metrics, metricsFile
+	}
+	settings, err := incident.ReadSettings(given, "", config, metrics)
 	if err != nil {
 		return nil, err
 	}
 	progress(0.1)
-	report, made, err := incident.ImportInMemory(ctx, incident.Options{
+	imported, made, err := incident.ImportInMemory(ctx, incident.Options{
 		Sources:  sources,
 		Settings: settings,
 		Dir:      name,
@@ -84,8 +101,8 @@ func importLog(ctx context.Context, l *Logged, progress Progress) (*Imported, er
 	case err != nil:
 		return nil, err
 	}
-	answer := &Imported{Text: string(made[incident.ScenarioFile]), Files: map[string]string{}, Requests: report.Requests.InTrace, Of: report.Requests.Total}
-	for _, f := range report.Files {
+	answer := &Imported{Text: string(made[incident.ScenarioFile]), Files: map[string]string{}, Requests: imported.Requests.InTrace, Of: imported.Requests.Total}
+	for _, f := range imported.Files {
 		answer.BadLines += f.BadLines
 	}
 	for file, text := range made {
@@ -93,12 +110,30 @@ func importLog(ctx context.Context, l *Logged, progress Progress) (*Imported, er
 			answer.Files[file] = string(text)
 		}
 	}
-	var text bytes.Buffer
-	if err := render.Text(&text, report.Document("", ""), format.TextOptions{}); err != nil {
-		return nil, err
+	documents := []*report.Document{imported.Document("", "")}
+	if l.Fit {
+		fitted, err := fitTo(made, name)
+		if err != nil {
+			return nil, err
+		}
+		delete(answer.Files, incident.TraceFile)
+		answer.Text = format.PrintableLines(string(fitted.Scenario))
+		documents = append(documents, fitted.Report.Document())
 	}
-	answer.Printed = text.String()
+	for _, d := range documents {
+		part, err := printed(d)
+		if err != nil {
+			return nil, err
+		}
+		answer.Printed += part.Printed + "\n"
+	}
 	return answer, nil
+}
+
+// fitTo fits a scenario to the requests of an import, as apfsim import --fit does, without runs that compare both.
+func fitTo(made map[string][]byte, name string) (*fit.Fitted, error) {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(made[incident.TraceFile])), nil }
+	return fit.Fit(open, fit.Options{File: incident.TraceFile, Name: fit.ScenarioName(name), Base: made[incident.ScenarioFile], BaseFile: incident.ScenarioFile, Dir: ".", Capacity: true})
 }
 
 // decompressed returns a log without compression, if it has at most so many bytes. A small file can hold a very long log.

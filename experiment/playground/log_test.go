@@ -3,12 +3,15 @@ package playground
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"apfsim/experiment/fit"
 	"apfsim/experiment/incident"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
@@ -35,7 +38,7 @@ func compressed(text string) []byte {
 
 // A log on the page becomes what apfsim import makes of it, whether it is compressed or not, and can be run.
 func TestLogBecomesThatOfImport(t *testing.T) {
-	settings, err := incident.ReadSettings("", nil, "")
+	settings, err := incident.ReadSettings(nil, "", nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,7 @@ func TestLogBecomesThatOfImport(t *testing.T) {
 		{{"audit.log.gz", compressed(audit), 0}, {"kube-apiserver.log", compressed(http), modified.UnixMilli()}},
 	} {
 		var got Imported
-		callInto(t, "import", asJSON(t, Logged{logs}), &got)
+		callInto(t, "import", asJSON(t, Logged{Logs: logs}), &got)
 		if got.Text != want(incident.ScenarioFile) || got.Files[incident.TraceFile] != want(incident.TraceFile) || len(got.Files) != 1 {
 			t.Errorf("%s: got\n%s\nwant\n%s", logs[0].Name, got.Text, want(incident.ScenarioFile))
 		}
@@ -74,6 +77,70 @@ func TestLogBecomesThatOfImport(t *testing.T) {
 		callInto(t, "run", asJSON(t, Running{Setting{Text: got.Text, Files: got.Files}, Window{Requests: 100}}), &ran)
 		if ran.Recording.Requests == 0 {
 			t.Error("the replay has no requests")
+		}
+	}
+}
+
+// A log is read with the objects and the metrics of its server and with a time zone, and fitted, as apfsim import does.
+func TestLogWithWhatIsKnownOfItsServer(t *testing.T) {
+	dir := t.TempDir()
+	known := files{configFile: clusterObjects, metricsFile: logOf(t, "metrics.txt")}
+	for name, text := range known {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings, err := incident.ReadSettings(nil, "", []string{filepath.Join(dir, configFile)}, filepath.Join(dir, metricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modified := time.Date(2026, time.October, 3, 0, 0, 0, 0, time.UTC)
+	http := []byte(logOf(t, "kube-apiserver.log"))
+	sources := []requests.Source{requests.Text("kube-apiserver.log", http, modified, logfile.Options{Zone: time.FixedZone("", -2*60*60)})}
+	out := filepath.Join(dir, "kube-apiserver")
+	if _, err := incident.Import(t.Context(), incident.Options{Sources: sources, Settings: settings, Dir: out}); err != nil {
+		t.Fatal(err)
+	}
+	want := files{}
+	for _, name := range []string{incident.ScenarioFile, incident.TraceFile, configFile} {
+		text, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[name] = string(text)
+	}
+	arguments := Logged{Logs: []LogFile{{"kube-apiserver.log", http, modified.UnixMilli()}}, Config: clusterObjects, Metrics: known[metricsFile], Zone: "-02:00"}
+	var got Imported
+	callInto(t, "import", asJSON(t, arguments), &got)
+	got.Files[incident.ScenarioFile] = got.Text
+	if !maps.Equal(files(got.Files), want) {
+		t.Errorf("got %v, want %v", got.Files, want)
+	}
+	open := func() (io.ReadCloser, error) { return os.Open(filepath.Join(out, incident.TraceFile)) }
+	base := filepath.Join(out, incident.ScenarioFile)
+	fitted, err := fit.Fit(open, fit.Options{File: incident.TraceFile, Name: "kube-apiserver", Base: []byte(want[incident.ScenarioFile]), BaseFile: base, Dir: out, Capacity: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments.Fit = true
+	var ofFit Imported
+	callInto(t, "import", asJSON(t, arguments), &ofFit)
+	if ofFit.Text != string(fitted.Scenario) || len(ofFit.Files) != 1 {
+		t.Errorf("fitted: got\n%s\nwant\n%s", ofFit.Text, fitted.Scenario)
+	}
+	var ran Ran
+	callInto(t, "run", asJSON(t, Running{Setting{Text: ofFit.Text, Files: ofFit.Files}, Window{Requests: 100}}), &ran)
+	if ran.Fingerprint == "" || !strings.Contains(ofFit.Printed, "The fitted scenario has") {
+		t.Errorf("printed\n%s", ofFit.Printed)
+	}
+	for want, wrong := range map[string]Logged{
+		"the time zone: \"noon\"": {Logs: arguments.Logs, Zone: "noon"},
+		"your-cluster.yaml":       {Logs: arguments.Logs, Config: "kind: Pod\napiVersion: v1"},
+		"metrics.txt":             {Logs: arguments.Logs, Metrics: "other 1\n"},
+	} {
+		all := errorsOf(t, Call(t.Context(), "import", []byte(asJSON(t, wrong)), func(float64) {}))
+		if len(all) == 0 || !strings.Contains(all[0].Message+all[0].File, want) {
+			t.Errorf("got %v, want %s", all, want)
 		}
 	}
 }
@@ -92,7 +159,7 @@ func TestLogsThatCannotBeImported(t *testing.T) {
 		{LogFile{"bad.gz", []byte("\x1f\x8bxxxxxxxxxxxxxxxxxx"), 0}, "bad.gz: gzip: invalid header"},
 		{LogFile{"bomb.gz", compressed(strings.Repeat("x", maxLog+1)), 0}, "without compression, the logs have more than 128 MiB"},
 	} {
-		all := errorsOf(t, Call(t.Context(), "import", []byte(asJSON(t, Logged{[]LogFile{c.log}})), func(float64) {}))
+		all := errorsOf(t, Call(t.Context(), "import", []byte(asJSON(t, Logged{Logs: []LogFile{c.log}})), func(float64) {}))
 		if len(all) != 1 || !strings.Contains(all[0].Message, c.want) {
 			t.Errorf("%s: got %v, want %q", c.log.Name, all, c.want)
 		}
@@ -101,12 +168,12 @@ func TestLogsThatCannotBeImported(t *testing.T) {
 		t.Errorf("no log: %v", all)
 	}
 	var got Imported // what a server was writing when the file was copied
-	callInto(t, "import", asJSON(t, Logged{[]LogFile{{"cut.gz", cut[:len(cut)-20], 0}}}), &got)
+	callInto(t, "import", asJSON(t, Logged{Logs: []LogFile{{"cut.gz", cut[:len(cut)-20], 0}}}), &got)
 	if got.Requests == 0 {
 		t.Error("nothing of a log that is cut off")
 	}
 	for _, name := range []string{".log", "", "../../a b/\u202ec.log", "<script>"} { // it becomes that of the scenario
-		callInto(t, "import", asJSON(t, Logged{[]LogFile{{name, []byte(logOf(t, "audit.log")), 0}}}), &got)
+		callInto(t, "import", asJSON(t, Logged{Logs: []LogFile{{name, []byte(logOf(t, "audit.log")), 0}}}), &got)
 		var checked Checked
 		callInto(t, "check", asJSON(t, Setting{Text: got.Text, Files: got.Files}), &checked)
 	}
@@ -114,7 +181,7 @@ func TestLogsThatCannotBeImported(t *testing.T) {
 
 // A trace that is longer than a run can be given is an error, not a part of it.
 func TestImportInMemoryHasALimit(t *testing.T) {
-	settings, err := incident.ReadSettings("", nil, "")
+	settings, err := incident.ReadSettings(nil, "", nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,9 +190,8 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-// Objects of a cluster take the place of those of the scenario.
-func TestObjectsOfACluster(t *testing.T) {
-	const objects = `
+// clusterObjects are those of a cluster.
+const clusterObjects = `
 apiVersion: v1
 kind: List
 items:
@@ -210,7 +209,10 @@ items:
     - subjects: [{kind: Group, group: {name: "system:serviceaccounts"}}]
       resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]
 `
-	setting := Setting{Text: storyText(t), Config: objects}
+
+// Objects of a cluster take the place of those of the scenario.
+func TestObjectsOfACluster(t *testing.T) {
+	setting := Setting{Text: storyText(t), Config: clusterObjects}
 	var ran Ran
 	callInto(t, "run", asJSON(t, Running{setting, Window{Requests: 100}}), &ran)
 	var levels []string

@@ -235,6 +235,64 @@ func TestHostileTextsInABrowser(t *testing.T) {
 	b.NoComplaints()
 }
 
+// A log is read with what is dropped beside it, and again with the controls: the configuration, the metrics, the time zone
+// and the fit.
+func TestLogInABrowser(t *testing.T) {
+	url := wasmPage(t)
+	b := newBrowser(t)
+	b.open(url)
+	drop := func(names ...string) string {
+		var add strings.Builder
+		for _, name := range names {
+			text := clusterObjects
+			if name != "objects.yaml" {
+				text = logOf(t, name)
+			}
+			fmt.Fprintf(&add, `d.items.add(new File([%s], %q, { lastModified: Date.UTC(2026, 9, 3) }));`, asJSON(t, text), name)
+		}
+		b.script(`document.querySelector("#dropped").textContent = ""; { const d = new DataTransfer(); ` + add.String() + ` document.dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true })); }`)
+		b.WaitFor(`document.querySelector("#dropped").textContent !== "" && document.querySelector("#cancel").hidden`)
+		return eval[string](b, `document.querySelector("#dropped").textContent`)
+	}
+	again := func(change string) string {
+		b.script(`document.querySelector("#dropped").textContent = ""; ` + change + `; document.querySelector("#again").click()`)
+		b.WaitFor(`document.querySelector("#dropped").textContent !== "" && document.querySelector("#cancel").hidden`)
+		return eval[string](b, `document.querySelector("#dropped").textContent`)
+	}
+	read := func() string { return eval[string](b, `document.querySelector("#imported pre").textContent`) }
+	const replays, yours = "of which this scenario replays", "The configuration is that of your cluster."
+	if said := drop("metrics.txt"); !strings.Contains(said, "drop both together") {
+		t.Errorf("metrics alone: %q", said)
+	}
+	if said := drop("kube-apiserver.log"); !strings.Contains(said, replays) || strings.Contains(said, yours) || strings.Contains(read(), "metrics.txt") {
+		t.Errorf("a log: %q\n%s", said, read())
+	}
+	if said := drop("objects.yaml"); !strings.Contains(said, replays) || !strings.Contains(said, yours) {
+		t.Errorf("objects after the log: %q", said)
+	}
+	if said := drop("metrics.txt"); !strings.Contains(said, yours) || !strings.Contains(read(), "metrics.txt") {
+		t.Errorf("metrics after the log: %q\n%s", said, read())
+	}
+	from := func() string { return eval[string](b, `document.querySelector("#description").textContent`) }
+	utc := from()
+	again(`document.querySelector("#zone").value = "-02:00"`)
+	if zoned := from(); zoned == utc {
+		t.Errorf("in both zones: %s", zoned)
+	}
+	if said := again(`document.querySelector("#zone").value = "noon"`); !strings.Contains(said, "cannot be used: the time zone") {
+		t.Errorf("a wrong time zone: %q", said)
+	}
+	said := again(`document.querySelector("#zone").value = ""; document.querySelector("#fit").checked = true`)
+	if !strings.Contains(said, "to which this scenario is fitted") || !strings.Contains(read(), "The fitted scenario has") {
+		t.Errorf("the fit: %q\n%s", said, read())
+	}
+	if said := drop("audit.log", "objects.yaml", "metrics.txt"); !strings.Contains(said, "is fitted") || !strings.Contains(said, yours) || !strings.Contains(read(), "metrics.txt") {
+		t.Errorf("all together: %q\n%s", said, read())
+	}
+	b.shoot("log")
+	b.NoComplaints()
+}
+
 // A link has what is set, and leads to the same run.
 func TestLinkInABrowser(t *testing.T) {
 	url := wasmPage(t)

@@ -53,7 +53,7 @@ func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law, ot
 	if l.Config != "" {
 		config = []string{path(l.Config)}
 	}
-	settings, err := incident.ReadSettings("", config, path(l.Metrics))
+	settings, err := incident.ReadSettings(nil, "", config, path(l.Metrics))
 	if err != nil {
 		return nil, "", err
 	}

@@ -25,6 +25,7 @@ const state = {
 };
 let checked = null; // the answer of the latest check
 let checking = 0, running = null, kept = null, latest = null;
+let log = null; // the files of the log that is shown, and what is known of its server: { files, config, metrics }
 
 const status = text => { $("#status").textContent = text; };
 const text = editor($("#editor"), () => { clearTimeout(checking); checking = setTimeout(() => check(), 300); });
@@ -96,6 +97,8 @@ function showControls(summary) {
 // fresh forgets what was set, but the objects of the reader.
 function fresh(next) {
   Object.assign(state, { library: "", original: "", name: "", values: {}, seed: "", files: {}, dropped: "" }, next);
+  log = null;
+  $("#again").hidden = true;
   $("#seed").value = "";
   $("#nobodys").textContent = state.dropped || "A scenario of your own";
 }
@@ -309,21 +312,32 @@ async function isLog(file) {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   return head[0] === 0x1f && head[1] === 0x8b || LOG.test(await file.slice(0, 1 << 16).text());
 }
+const METRICS = /^(# (HELP|TYPE) )?apiserver_/m;
 const say = words => { $("#dropped").textContent = words; $("#own").open = true; };
 async function droppedAll(files) {
   $("#imported").hidden = true;
   if (files.reduce((n, f) => n + f.size, 0) > MAX_FILE) return say(`${files.map(f => f.name).join(", ")}: more than ${MAX_FILE >> 20} MiB. Use the program, or a part.`);
-  const logs = [];
-  for (const f of files) if (await isLog(f)) logs.push(f); else await dropped(f);
-  if (logs.length) await droppedLogs(logs);
+  const logs = [], others = [];
+  let metrics = "";
+  for (const f of files) {
+    if (await isLog(f)) logs.push(f);
+    else if (METRICS.test(await f.slice(0, 1 << 16).text())) metrics = await f.text();
+    else others.push(f);
+  }
+  let objects = false;
+  for (const f of others) objects = await dropped(f, logs.length || log) || objects;
+  if (logs.length) return readLog({ files: logs, config: state.config, metrics });
+  if (log && (objects || metrics)) return readLog({ ...log, config: state.config || log.config, metrics: metrics || log.metrics });
+  if (metrics) say("Metrics are used when a log is read: drop both together.");
 }
-async function dropped(file) {
+// dropped takes a file that is no log. It returns whether that are objects, which are run unless a log is read with them.
+async function dropped(file, read) {
   const content = await file.text();
-  if (!content.trim()) return say(`${file.name} cannot be used: it is empty.`);
+  if (!content.trim()) { say(`${file.name} cannot be used: it is empty.`); return false; }
   if (/^kind: *["']?Scenario\b/m.test(content)) {
     show(content, file.name);
     if (await check()) { say(`${file.name} is a scenario. It runs now.`); run(); } else say(`${file.name} is a scenario with errors.`);
-    return;
+    return false;
   }
   const before = state.config;
   state.config = content;
@@ -332,12 +346,14 @@ async function dropped(file) {
     state.config = before;
     if (answer) showErrors(answer.errors);
     say(`${file.name} cannot be used: ${answer ? answer.errors[0].message : $("#status").textContent}.`);
-    return;
+    return false;
   }
+  if (read) return true;
   $("#forget").hidden = false;
   const notes = answer.scenarios[0].warnings.map(w => w.message);
   say(`The objects of ${file.name} take the place of those of the scenario.${notes.length ? " " + notes.slice(0, 5).join(". ") + "." : ""} A link that you copy does not have them.`);
   run();
+  return true;
 }
 // show shows a scenario that comes from a file.
 function show(content, name, files = {}) {
@@ -355,9 +371,10 @@ function base64(file) {
     reader.readAsDataURL(file);
   });
 }
-// droppedLogs makes a scenario of the logs of servers.
-async function droppedLogs(files) {
+// readLog makes a scenario of the logs of servers, with what is known of them.
+async function readLog(read) {
   cancel();
+  const { files, config, metrics } = read, fit = $("#fit").checked;
   const mine = running = new AbortController(), names = files.map(f => f.name).join(" and ");
   $("#cancel").hidden = $("#progress").hidden = false;
   $("#progress").removeAttribute("value"); // nobody knows how long it takes
@@ -367,7 +384,7 @@ async function droppedLogs(files) {
   try {
     const logs = await Promise.all(files.map(async f => ({ name: f.name, content: await base64(f), modifiedMs: f.lastModified })));
     if (running !== mine) return;
-    answer = await engine.call("import", { logs }, () => {}, mine.signal);
+    answer = await engine.call("import", { logs, config, metrics, zone: $("#zone").value.trim(), fit }, () => {}, mine.signal);
   } catch (e) {
     if (running !== mine) return;
     finish();
@@ -380,8 +397,12 @@ async function droppedLogs(files) {
   status("");
   if (answer.errors) return say(`${names} cannot be used: ${answer.errors.map(e => e.message).join("; ")}.`);
   show(answer.text, names, answer.files);
+  log = read;
+  state.config = ""; // the scenario has the objects
+  $("#forget").hidden = true;
+  $("#again").hidden = false;
   const n = x => x.toLocaleString("en");
-  say(`${names}: ${n(answer.of)} ${answer.of === 1 ? "request" : "requests"}, of which this scenario replays ${n(answer.requests)}.${answer.badLines ? ` ${n(answer.badLines)} lines could not be read.` : ""} No link has them.`);
+  say(`${names}: ${n(answer.of)} ${answer.of === 1 ? "request" : "requests"}, ${fit ? "to which this scenario is fitted" : `of which this scenario replays ${n(answer.requests)}`}.${answer.badLines ? ` ${n(answer.badLines)} lines could not be read.` : ""}${config ? " The configuration is that of your cluster." : ""} No link has them.`);
   $("#imported").hidden = false;
   $("#imported pre").textContent = answer.printed;
   if (await check()) run();
@@ -389,6 +410,7 @@ async function droppedLogs(files) {
 addEventListener("dragover", e => e.preventDefault());
 addEventListener("drop", e => { e.preventDefault(); if (e.dataTransfer.files.length) droppedAll([...e.dataTransfer.files]); });
 $("#file").addEventListener("change", e => { if (e.target.files.length) droppedAll([...e.target.files]); });
+$("#again").addEventListener("click", () => readLog(log));
 $("#forget").addEventListener("click", () => { state.config = ""; $("#forget").hidden = true; $("#file").value = ""; $("#dropped").textContent = ""; run(); });
 
 // Controls.

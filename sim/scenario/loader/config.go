@@ -26,9 +26,14 @@ type Config struct {
 // LoadConfig puts together the configuration that a scenario would have with servers of a release,
 // with the given base and with files of the host, among them folders and [Stdin].
 func LoadConfig(release *rules.Rules, base string, files []string) *Config {
+	return LoadConfigFS(host, release, base, files)
+}
+
+// LoadConfigFS is LoadConfig with files of a file system.
+func LoadConfigFS(fsys fs.FS, release *rules.Rules, base string, files []string) *Config {
 	s := scenario.New()
 	s.Spec.Servers.KubernetesVersion, s.Spec.Config.Base = server.Versions{server.Version(release.Version)}, base
-	r := reading{fsys: host, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
+	r := reading{fsys: fsys, replacements: fsys, cache: NewCache(), scenario: s, check: document.Checker{Document: &document.Document{File: "--base"}}}
 	r.check.Enum("spec.config.base", base, scenario.BaseSuggested, scenario.BaseMandatory)
 	r.config(files, nil)
 	if r.complete {
@@ -36,7 +41,7 @@ func LoadConfig(release *rules.Rules, base string, files []string) *Config {
 	}
 	c := &Config{Objects: s.Objects, Notes: distinct(r.notes.Sorted()), Warnings: r.check.Warnings.Sorted(), Errors: append(r.check.Errors, r.outside...).Sorted()}
 	for _, name := range files {
-		c.Sources = append(c.Sources, r.cache.config(host, name))
+		c.Sources = append(c.Sources, r.cache.config(fsys, name))
 	}
 	return c
 }
@@ -57,7 +62,7 @@ func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	}
 	overlayFlag := func(flag string, names []string) {
 		for _, name := range names {
-			objects = r.overlay(objects, host, name, flag+" "+filepath.Base(name), func(format string, args ...any) {
+			objects = r.overlay(objects, cmp.Or(r.replacements, host), name, flag+" "+filepath.Base(name), func(format string, args ...any) {
 				r.outside.Add(document.Position{}, "", format, args...)
 			})
 		}

@@ -78,7 +78,10 @@ func Load(fsys fs.FS, name string, options Options) ([]*scenario.Scenario, docum
 
 // reading is the reading of one document and of all that it refers to.
 type reading struct {
-	fsys     fs.FS
+	fsys fs.FS
+	// replacements is where the files are that replace the configuration; nil for the host.
+	replacements fs.FS
+
 	path     string // of the file with the document; Stdin for standard input
 	cache    *Cache
 	scenario *scenario.Scenario

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"apfsim/document"
 	"apfsim/internal/input"
 	"apfsim/sim/trace/httplog"
 	"apfsim/sim/trace/logfile"
@@ -74,6 +76,22 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 		return nil, errors.New(strings.Join(wrong, "\n"))
 	}
 	return all, nil
+}
+
+// ParseZone returns a time zone by its name or its offset from UTC; nil for none.
+func ParseZone(name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone(name, offset), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("%q: want the name of a time zone such as Europe/Berlin, or an offset from UTC such as +02:00", document.Abridge(name))
+	}
+	return zone, nil
 }
 
 // Text returns a file whose content is in memory. Reference is a time near those of the log, or zero.
