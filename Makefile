@@ -110,6 +110,10 @@ playground: ## build the page in which a browser runs the simulator, as static f
 playground-test: playground ## run all scenarios of the library of at most 500000 requests in headless Chromium
 	go test ./experiment/playground -count=1 -timeout $(TIMEOUT) -v -run Browser -args -library
 
+.PHONY: playground-speed
+playground-speed: playground ## compare the processor time of runs natively and in headless Chromium, and time the first view
+	go test $(PGO) ./experiment/playground -count=1 -timeout $(TIMEOUT) -v -run 'Speed|FirstView' -args -speed 5
+
 .PHONY: run
 run: build ## build, and simulate elephants and mice into results/
 	bin/apfsim run elephants-and-mice -o results
