@@ -157,7 +157,7 @@ func (e *Estimate) shared(all []Execution) []Execution {
 	return shared
 }
 
-// delayShares are the delays that are tried, as parts of an execution that is shorter than 99 of 100.
+// delayShares are the delays that are tried first, as parts of an execution that is shorter than 99 of 100.
 var delayShares = []float64{0.2, 0.4, 0.6, 0.8, 0.9, 0.95}
 
 // findDelays looks for kinds of which a constant part of the executions is a delay: with it, the law makes the log more likely, by
@@ -193,14 +193,28 @@ func (e *Estimate) findDelays(all []Execution) (found bool) {
 		slices.Sort(took)
 		shortest := took[len(took)/100]
 		best, most := 0.0, without+needed/2*e.Inflation
-		for _, share := range delayShares {
+		try := func(share float64) bool {
+			if share <= 0 || share >= 1 {
+				return false
+			}
 			e.setDelay(k, share*shortest)
-			if x := gain(); x > most {
-				best, most = share*shortest, x
+			x := gain()
+			if x <= most {
+				return false
+			}
+			best, most = share, x
+			return true
+		}
+		for _, share := range delayShares {
+			try(share)
+		}
+		for step := 0.05; best > 0 && step > 0.002; step /= 2 {
+			if !try(best + step) {
+				try(best - step)
 			}
 		}
 		if delete(e.Delays, k); best > 0 {
-			e.setDelay(k, best)
+			e.setDelay(k, best*shortest)
 			without, found = most, true
 		}
 	}
