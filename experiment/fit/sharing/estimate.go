@@ -339,7 +339,8 @@ func (e *Estimate) correct(s *search) {
 	q, bounds, ok := s.correct(p, k)
 	low, high := q, q
 	low[k], high[k] = bounds[0], bounds[1]
-	e.Cores.High, e.Contention.Low, e.Coherency.Low = math.Inf(1), 0, 0 // being slow at times looks like any of these
+	// Being slow at times looks like any of these, so that the likelihood bounds none.
+	e.Cores, e.Contention.Low, e.Coherency.Low = Interval{1, math.Inf(1)}, 0, 0
 	switch k {
 	case 0:
 		e.Cores = Interval{s.cores(bounds[1]), s.cores(bounds[0])}
