@@ -157,11 +157,11 @@ func (c *collecting) findPeriod() bool {
 			break
 		}
 	}
-	if z(top) < apart {
+	if top == low || z(top) < apart { // it only falls, or is chance
 		return false
 	}
 	c.from, c.to = top, top
-	for z(c.from-1) > z(top)/2 {
+	for c.from > low && z(c.from-1) > z(top)/2 {
 		c.from--
 	}
 	for c.to < last && z(c.to+1) > z(top)/2 {

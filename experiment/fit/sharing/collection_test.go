@@ -133,3 +133,25 @@ func TestStretch(t *testing.T) {
 		}
 	}
 }
+
+// Pairs that are less and less alike, the farther they are from each other, have no period, however much alike the near ones are.
+func TestNoPeriodWithoutAHill(t *testing.T) {
+	c := &collecting{}
+	for class := range c.alike {
+		c.edges[class+1], c.alike[class], c.deviations[class] = float64(class+1), 100-3*float64(class), 1
+	}
+	if c.findPeriod() {
+		t.Errorf("period of %v from class %d to %d", c.everyNs, c.from, c.to)
+	}
+	for class := near + 9; class < near+13; class++ {
+		c.alike[class] = 70
+	}
+	for class := range c.alike[near+5:] {
+		if class += near + 5; class < near+9 || class >= near+13 {
+			c.alike[class] = 10
+		}
+	}
+	if !c.findPeriod() || c.everyNs != near+11 {
+		t.Errorf("period of %v from class %d to %d, want %d", c.everyNs, c.from, c.to, near+11)
+	}
+}
