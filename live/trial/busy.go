@@ -85,12 +85,7 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 	if plans[0], err = plan(1); err != nil { // it names all users and namespaces
 		return nil, err
 	}
-	server, err := apiserver.Start(ctx, b, apiserver.Options{
-		MaxRequestsInflight:         base.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: base.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(base.Spec.Servers.RequestTimeout),
-		Users:                       users(plans[0].Requests),
-	})
+	server, err := apiserver.Start(ctx, b, serverOptions(base, users(plans[0].Requests)))
 	if err != nil {
 		return nil, err
 	}

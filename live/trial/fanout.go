@@ -50,12 +50,7 @@ func RunFanout(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 	for i := range plans {
 		plans[i].Requests = slices.DeleteFunc(plans[i].Requests, func(o outcome.Outcome) bool { return o.Workload != writers.Name })
 	}
-	server, err := apiserver.Start(ctx, b, apiserver.Options{
-		MaxRequestsInflight:         base.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: base.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(base.Spec.Servers.RequestTimeout),
-		Users:                       all,
-	})
+	server, err := apiserver.Start(ctx, b, serverOptions(base, all))
 	if err != nil {
 		return nil, err
 	}

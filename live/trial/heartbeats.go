@@ -53,12 +53,7 @@ func RunHeartbeats(ctx context.Context, b *apiserver.Binaries, file, name, dir s
 	if err != nil {
 		return nil, err
 	}
-	server, err := apiserver.Start(ctx, b, apiserver.Options{
-		MaxRequestsInflight:         base.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: base.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(base.Spec.Servers.RequestTimeout),
-		Users:                       users(first.Requests),
-	})
+	server, err := apiserver.Start(ctx, b, serverOptions(base, users(first.Requests)))
 	if err != nil {
 		return nil, err
 	}

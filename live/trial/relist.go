@@ -48,13 +48,9 @@ func RunRelist(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 		return slices.ContainsFunc(relistParts(sc), func(p relistPart) bool { return p.name == workload })
 	}
 	writes := slices.DeleteFunc(slices.Clone(plan.Requests), func(o outcome.Outcome) bool { return behaving(o.Workload) })
-	server, err := apiserver.Start(ctx, b, apiserver.Options{
-		MaxRequestsInflight:         sc.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: sc.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(sc.Spec.Servers.RequestTimeout),
-		Users:                       all,
-		Arguments:                   []string{fmt.Sprintf("--shutdown-watch-termination-grace-period=%v", time.Duration(sc.Spec.Servers.Shutdown.WatchTerminationGracePeriod))},
-	})
+	options := serverOptions(sc, all)
+	options.Arguments = []string{fmt.Sprintf("--shutdown-watch-termination-grace-period=%v", time.Duration(sc.Spec.Servers.Shutdown.WatchTerminationGracePeriod))}
+	server, err := apiserver.Start(ctx, b, options)
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,7 @@ func RunServerStop(ctx context.Context, b *apiserver.Binaries, file, name, dir s
 		return nil, err
 	}
 	defer hook.Close()
-	options := apiserver.Options{
-		MaxRequestsInflight:         sc.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: sc.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(sc.Spec.Servers.RequestTimeout),
-		Users:                       users(plan.Requests),
-	}
+	options := serverOptions(sc, users(plan.Requests))
 	first, err := apiserver.Start(ctx, b, options)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"apfsim/live/sender"
 	"apfsim/live/webhook"
 
+	"apfsim/sim/scenario"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -68,12 +69,7 @@ func Run(ctx context.Context, b *apiserver.Binaries, file, name, dir string) (_ 
 		return nil, err
 	}
 	defer hook.Close()
-	server, err := apiserver.Start(ctx, b, apiserver.Options{
-		MaxRequestsInflight:         sc.Spec.Servers.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: sc.Spec.Servers.MaxMutatingRequestsInflight,
-		RequestTimeout:              time.Duration(sc.Spec.Servers.RequestTimeout),
-		Users:                       users(t.Prediction.Requests),
-	})
+	server, err := apiserver.Start(ctx, b, serverOptions(sc, users(t.Prediction.Requests)))
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +166,16 @@ func logsOf(file, dir string, from, to time.Time) (*fitted.Logs, error) {
 		}
 	}
 	return logs, nil
+}
+
+// serverOptions returns the options of a server of a scenario with some users.
+func serverOptions(sc *scenario.Scenario, users []apiserver.User) apiserver.Options {
+	return apiserver.Options{
+		MaxRequestsInflight:         sc.Spec.Servers.MaxRequestsInflight,
+		MaxMutatingRequestsInflight: sc.Spec.Servers.MaxMutatingRequestsInflight,
+		RequestTimeout:              time.Duration(sc.Spec.Servers.RequestTimeout),
+		Users:                       users,
+	}
 }
 
 // users returns who sends the requests.
