@@ -60,7 +60,7 @@ spec:
 ` + rest
 }
 
-// A level without seats executes nothing. With a store, nobody knows then what its requests would have taken; the cause is named
+// A level without seats executes nothing. With a store, it is then unknown what its requests would have taken; the cause is named
 // nevertheless.
 func TestLevelWithoutSeatsIsACause(t *testing.T) {
 	text := few("queues: 8, handSize: 1, queueLengthLimit: 50", `
@@ -197,7 +197,7 @@ func TestHowExecutionsSpendTheirTime(t *testing.T) {
 }
 
 // 30 lists a second of 10 MB each need three times what the network sends, so that answers are sent for up to 60 s, and seats are full: the network is
-// the cause, and not the executions. A network that is fast enough is none.
+// the cause, and not the executions. A network that is fast enough is not a cause.
 func TestFullNetworkIsACause(t *testing.T) {
 	of := func(bandwidth string) *result.Overall {
 		r, _ := runServers(t, `

@@ -96,7 +96,7 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 	return found
 }
 
-// withoutSeats returns the cause of harm at a level that has executed nothing, so that nobody knows what its requests would have
+// withoutSeats returns the cause of harm at a level that has executed nothing, so that it is unknown what its requests would have
 // taken: it had no seats.
 func (d *diagnosis) withoutSeats(l *result.Level, points []result.Point) []cause {
 	if l.NoSeats == nil {

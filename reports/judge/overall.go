@@ -449,7 +449,7 @@ func (d *diagnosis) whenQueued(f *result.Flow, fromNs, toNs int64) (int64, int64
 	switch {
 	case from < toNs && to > fromNs:
 		return max(fromNs, from), min(toNs, to)
-	case f.NotServedTotal() > 0: // nobody knows better when
+	case f.NotServedTotal() > 0: // when is not known better
 		return fromNs, toNs
 	}
 	return max(d.Summary.WarmupNs, from), to
