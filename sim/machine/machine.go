@@ -73,7 +73,7 @@ func New(law *Capacity) *Machine {
 		m.leastLeft = law.Cores / 10
 	}
 	if law.Turn > 0 && law.Cores > 0 { // otherwise there is a place for each job
-		m.turns = newTurns(int(math.Ceil(law.Cores)), float64(law.Turn))
+		m.turns = newTurns(law.Cores, float64(law.Turn))
 	}
 	if law.Collection != nil {
 		m.collections = newCollections(law.Collection)
@@ -137,7 +137,11 @@ func (m *Machine) changed() {
 }
 
 // Begin begins a job, which would take demandNs alone on an idle machine of speed 1, and returns its slot.
-func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) {
+func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) { return m.BeginVisits(nowNs, demandNs, 1) }
+
+// BeginVisits begins a job that comes to the machine several times, each time with an equal part of its demand. Only with turns does
+// that make a difference.
+func (m *Machine) BeginVisits(nowNs, demandNs int64, visits int32) (slot int32) {
 	m.advance(nowNs)
 	slot = int32(len(m.at))
 	if n := len(m.free); n > 0 {
@@ -145,15 +149,16 @@ func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) {
 	} else {
 		m.at = append(m.at, 0)
 	}
-	switch {
-	case m.turns == nil:
+	if m.turns == nil {
 		m.push(job{m.served + float64(demandNs), m.order, slot})
-	case len(m.heap) < m.turns.places:
-		m.turns.grow(len(m.at))
-		m.place(slot, m.order, float64(demandNs))
-	default:
-		m.turns.grow(len(m.at))
-		m.wait(slot, m.order, float64(demandNs))
+	} else {
+		part := float64(demandNs) / float64(visits)
+		m.turns.begin(slot, visits, part)
+		if len(m.heap) < m.turns.places {
+			m.place(slot, m.order, part)
+		} else {
+			m.wait(slot, m.order, part)
+		}
 	}
 	m.order++
 	m.changed()
@@ -167,7 +172,7 @@ func (m *Machine) push(j job) {
 }
 
 // Next returns the job that ends first if nothing happens before, and when that is, now or later; ok is false
-// if there is no job. The slot is Step if a turn is over before, or a collection begins or ends.
+// if there is no job. The slot is Step if a turn or a visit is over before, or a collection begins or ends.
 func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	if len(m.heap) == 0 {
 		return 0, 0, false
@@ -175,9 +180,14 @@ func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	m.advance(nowNs)
 	first := &m.heap[0]
 	slot, atNs = first.slot, m.when(nowNs, first.end)
-	if m.turns != nil && m.turns.waiting.n > 0 {
-		if overNs := m.when(nowNs, m.turns.over()); overNs < atNs {
-			slot, atNs, m.step = Step, overNs, endTurn
+	if t := m.turns; t != nil {
+		if t.jobs[slot].visits > 0 {
+			slot, m.step = Step, endVisit
+		}
+		if t.waiting.n > 0 {
+			if overNs := m.when(nowNs, t.over()); overNs < atNs {
+				slot, atNs, m.step = Step, overNs, endTurn
+			}
 		}
 	}
 	if m.collections != nil {
@@ -196,6 +206,7 @@ type step uint8
 
 const (
 	endTurn step = iota
+	endVisit
 	changeCollection
 )
 
@@ -205,6 +216,8 @@ func (m *Machine) Advance(nowNs int64) {
 	switch m.step {
 	case endTurn:
 		m.endTurn()
+	case endVisit:
+		m.endVisit()
 	case changeCollection:
 		m.collections.change(nowNs)
 	}
@@ -232,6 +245,9 @@ func (m *Machine) Cancel(nowNs int64, slot int32) (left float64) {
 		left = m.heap[i].end - m.served
 	} else {
 		left = m.turns.jobs[slot].left
+	}
+	if m.turns != nil {
+		left += m.turns.after(slot)
 	}
 	m.remove(slot)
 	return max(0, left)

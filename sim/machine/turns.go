@@ -1,9 +1,13 @@
 package machine
 
-// turns lets the jobs of a machine take turns on its places, of which there is one for each core, rounded up (round robin).
+import "math"
+
+// turns lets the jobs of a machine take turns on its places, of which there is one for each core (round robin).
 // Jobs for which there is no place wait, in the order of their coming. A job that is on a place gives way when
 // it has been served for a turn and somebody waits, and then waits behind all others. If nobody waits, it keeps its place until
 // somebody comes, and gives way at once then.
+//
+// A job of several visits has a part of its demand in each. When a part has been served, it waits behind all others, if somebody waits.
 //
 // The m jobs that are on a place progress at the speed n·v(n)/m each, so that the machine serves as much as without turns. As
 // they progress alike, their turns are over in the order in which they have got their places.
@@ -20,8 +24,10 @@ type turns struct {
 
 // turn is what is known of a job of a machine with turns besides its end.
 type turn struct {
-	// left is what is left of the demand of a job that waits, and V at the end of the turn of one that is on a place.
+	// left is what is left of the demand of the visit of a job that waits, and V at the end of the turn of one that is on a place.
 	left           float64
+	part           float64 // of the demand, in each visit
+	visits         int32   // after this one
 	order          uint64
 	previous, next int32 // in its list
 }
@@ -35,13 +41,20 @@ type list struct {
 // waits is the index in the heap of a job that waits.
 const waits = -1
 
-func newTurns(places int, turn float64) *turns { return &turns{places: places, turn: turn} }
+// Small is the part of a core that is no place of its own. Cores that are measured are seldom whole.
+const Small = 0.25
 
-// grow makes room for so many slots.
-func (t *turns) grow(slots int) {
-	for len(t.jobs) < slots {
+// Places returns how many jobs progress at a time if they take turns.
+func Places(cores float64) int { return max(1, int(math.Ceil(cores-Small))) }
+
+func newTurns(cores, turn float64) *turns { return &turns{places: Places(cores), turn: turn} }
+
+// begin takes note of a job that begins, with the demand of each of its visits.
+func (t *turns) begin(slot, visits int32, part float64) {
+	for len(t.jobs) <= int(slot) {
 		t.jobs = append(t.jobs, turn{})
 	}
+	t.jobs[slot].visits, t.jobs[slot].part = visits-1, part
 }
 
 // over returns V at the end of the turn that is over first.
@@ -75,7 +88,10 @@ func (t *turns) drop(l *list, slot int32) {
 	l.n--
 }
 
-// place gives a job a place, of whose demand so much is left.
+// after returns the demand of the visits of a job after this one.
+func (t *turns) after(slot int32) float64 { return float64(t.jobs[slot].visits) * t.jobs[slot].part }
+
+// place gives a job a place, of the demand of whose visit so much is left.
 func (m *Machine) place(slot int32, order uint64, left float64) {
 	t := m.turns
 	t.jobs[slot].order, t.jobs[slot].left = order, m.served+t.turn
@@ -121,4 +137,21 @@ func (m *Machine) endTurn() {
 	m.pull(slot)
 	m.replace()
 	m.wait(slot, j.order, max(0, j.end-m.served))
+}
+
+// endVisit ends a visit of the job whose visit ends first, which has others.
+func (m *Machine) endVisit() {
+	t := m.turns
+	j := m.heap[0]
+	m.served = max(m.served, j.end) // rounding may have left a little
+	visited := &t.jobs[j.slot]
+	visited.visits--
+	m.pull(j.slot)
+	if t.waiting.n == 0 {
+		m.push(job{m.served + visited.part, j.order, j.slot})
+		return
+	}
+	t.drop(&t.placed, j.slot)
+	m.replace()
+	m.wait(j.slot, j.order, visited.part)
 }

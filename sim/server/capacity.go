@@ -24,15 +24,17 @@ func newSharing(law *machine.Capacity, fromNs int64) *sharing {
 }
 
 // Begin begins to serve the demand of r.
-func (s *sharing) Begin(nowNs int64, r *Request) { s.begin(nowNs, r, r.ExecutionNs) }
+func (s *sharing) Begin(nowNs int64, r *Request) {
+	s.begin(nowNs, r, r.ExecutionNs, max(1, r.Details.Visits))
+}
 
-func (s *sharing) begin(nowNs int64, r *Request, demandNs int64) {
-	r.Details.capacitySlot = s.beginJob(nowNs, demandNs)
+func (s *sharing) begin(nowNs int64, r *Request, demandNs int64, visits int32) {
+	r.Details.capacitySlot = s.beginJob(nowNs, demandNs, visits)
 	s.requests[r.Details.capacitySlot] = r
 }
 
-func (s *sharing) beginJob(nowNs, demandNs int64) (slot int32) {
-	slot = s.Machine.Begin(nowNs, demandNs)
+func (s *sharing) beginJob(nowNs, demandNs int64, visits int32) (slot int32) {
+	slot = s.Machine.BeginVisits(nowNs, demandNs, visits)
 	if int(slot) == len(s.requests) {
 		s.requests = append(s.requests, nil)
 	}
@@ -41,7 +43,7 @@ func (s *sharing) beginJob(nowNs, demandNs int64) (slot int32) {
 
 // beginBehind begins to serve a demand that no request waits for.
 func (s *sharing) beginBehind(nowNs, demandNs int64) {
-	s.behind = append(s.behind, s.beginJob(nowNs, demandNs))
+	s.behind = append(s.behind, s.beginJob(nowNs, demandNs, 1))
 }
 
 // endBehind ends such a demand, which Machine.Next has returned, at the time that it has returned.

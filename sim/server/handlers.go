@@ -19,7 +19,7 @@ func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 		return
 	}
 	r.ExecutionNs = demandNs
-	s.capacity.Begin(nowNs, r)
+	s.capacity.begin(nowNs, r, demandNs, 1)
 	s.moveEnd(nowNs)
 }
 

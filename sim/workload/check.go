@@ -24,13 +24,14 @@ type checker struct {
 	*document.Checker
 	duration quantity.Duration // 0 or less if that is an error of its own
 	stored   bool              // the servers have a store, from which executions follow
+	turns    bool              // executions take turns on the cores
 }
 
 // Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. With a store,
 // executions follow from the requests. It reads no files: errors in a trace are found when the trace is
 // read.
-func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored bool) {
-	c := checker{to, duration, stored}
+func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored, turns bool) {
+	c := checker{to, duration, stored, turns}
 	if len(all) == 0 {
 		c.Fail(path, "is empty: want one workload at least")
 	}
@@ -108,8 +109,17 @@ func (c *checker) workload(path string, w *Workload) {
 		c.requests(path, w)
 		c.arrivals(path+".arrivals", w)
 	}
-	if c.stored && w.Delay.Given() && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
-		c.Warn(path+".delay", "has no effect on requests for resources: how long they wait for etcd follows from spec.store")
+	if c.stored && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
+		const follows = "has no effect on requests for resources: %s follows from spec.store"
+		if w.Delay.Given() {
+			c.Warn(path+".delay", follows, "how long they wait for etcd")
+		}
+		if w.Visits > 1 {
+			c.Warn(path+".visits", follows, "when they need a processor")
+		}
+	}
+	if w.Visits > 1 && !c.turns {
+		c.Warn(path+".visits", "has no effect without spec.servers.capacity.turn, for which an execution waits")
 	}
 	if !c.stored && w.Encoding == Protobuf {
 		c.Warn(path+".encoding", "has no effect without spec.store, by whose costs an answer is encoded")
