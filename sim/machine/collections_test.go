@@ -21,6 +21,19 @@ func TestGarbageIsCollected(t *testing.T) {
 	}
 }
 
+// Two visits of 4 ms and a list of 6 ms share one core in turns, and garbage is collected for 4 ms when 3 ms have been served since the last
+// collection began, whoever they were served to. Collections are from 3, 8, 13 and 18 ms on. The first visit ends within one, at 5 ms; the list
+// ends at 15 ms, after 1, 1, 2, 1 and 1 ms of its demand; the second visit begins then, and is served 1, 1 and 2 ms.
+func TestGarbageIsCollectedBetweenVisits(t *testing.T) {
+	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms, Collection: &Collection{Every: 3 * ms, Lasts: 4 * ms}}), int64(0)
+	visitor, list := m.BeginVisits(0, 8*ms, 2), m.Begin(0, 6*ms)
+	tells(t, story(m, &nowNs, 50*ms), "3: step", "5: step", "7: step", "8: step", "12: step", "13: step",
+		fmt.Sprintf("15: end of %d", list), "17: step", "18: step", fmt.Sprintf("22: end of %d", visitor))
+	if m.Work.Sum(nowNs) != 14*ms {
+		t.Errorf("%v ns of demand are served, want 14 ms", m.Work.Sum(nowNs))
+	}
+}
+
 // A collection ends at its time although nobody is served. One request is not slowed down by it, because it has one of two cores.
 func TestCollectionGoesOnWithoutJobs(t *testing.T) {
 	law := Capacity{Cores: 2, Collection: &Collection{Every: 10 * ms, Lasts: 20 * ms}}
@@ -42,7 +55,7 @@ func TestCollectionGoesOnWithoutJobs(t *testing.T) {
 }
 
 // Requests that keep all cores busy are served, from the beginning of one collection to that of the next, what the collection waits for: half of what c
-// cores serve while it lasts, and the rest with all of them. So c/(1 + c·lasts/(2·every)) cores are left, with turns or without.
+// cores serve while it lasts, and the rest with all of them. So c/(1 + c·lasts/(2·every)) cores are left, with turns or without, and in however many visits.
 func TestThroughputWithCollections(t *testing.T) {
 	for _, turn := range []quantity.Duration{0, 3 * ms} {
 		source := rand.New(rand.NewPCG(5, 6))
@@ -57,7 +70,7 @@ func TestThroughputWithCollections(t *testing.T) {
 				continue
 			}
 			m.End(nowNs, slot)
-			m.Begin(nowNs, int64(source.ExpFloat64()*9*ms))
+			m.BeginVisits(nowNs, int64(source.ExpFloat64()*9*ms), 1+source.Int32N(3))
 		}
 		if got, want := m.Work.Sum(nowNs)/float64(nowNs), 3/(1+3*80/(2*300.)); math.Abs(got/want-1) > 0.001 {
 			t.Errorf("turn %v: %v cores are left, want %v", turn, got, want)

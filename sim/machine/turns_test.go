@@ -73,17 +73,114 @@ func TestTurnsOnPartsOfCores(t *testing.T) {
 	}
 }
 
+// The places are the cores rounded up, except that a rest of a quarter of a core or less has none.
+func TestPlaces(t *testing.T) {
+	for cores, want := range map[float64]int{0.01: 1, 0.25: 1, 0.5: 1, 1: 1, 1.25: 1, 1.26: 2, 2: 2, 2.2: 2, 2.3: 3, 3: 3, 15.75: 16, 16.25: 16} {
+		if got := Places(cores); got != want {
+			t.Errorf("%v cores have %d places, want %d", cores, got, want)
+		}
+	}
+	// On 2.2 cores a third job waits for the end of the turns of the others, which progress at the speed 1.1 each until then.
+	m, nowNs := New(&Capacity{Cores: 2.2, Turn: 11 * ms}), int64(0)
+	first, second, third := m.Begin(0, 22*ms), m.Begin(0, 33*ms), m.Begin(0, 11*ms)
+	tells(t, story(m, &nowNs, 20*ms), "10: step", "10: step", fmt.Sprintf("20: end of %d", first), fmt.Sprintf("20: end of %d", third))
+	if slot, atNs, _ := m.Next(nowNs); slot != second || atNs/ms != 42 {
+		t.Errorf("job %d ends at %d ns, want %d at 42 ms", slot, atNs, second)
+	}
+}
+
+// A request of 3 ms comes to one core three times, 1 ms each time, while a list takes turns of 10 ms. It waits for the end of a turn each
+// time. The list has the place meanwhile, and the rest of its demand when the request has ended.
+func TestVisitsWaitForEachTurn(t *testing.T) {
+	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms}), int64(0)
+	list := m.Begin(0, 60*ms)
+	tells(t, story(m, &nowNs, 2*ms))
+	mouse := m.BeginVisits(nowNs, 3*ms, 3)
+	tells(t, story(m, &nowNs, 100*ms), "10: step", "11: step", "21: step", "22: step", "32: step",
+		fmt.Sprintf("33: end of %d", mouse), fmt.Sprintf("63: end of %d", list))
+	if m.N() != 0 || m.Work.Sum(nowNs) != 63*ms {
+		t.Errorf("%d jobs are left, %v ns of demand are served, want none and 63 ms", m.N(), m.Work.Sum(nowNs))
+	}
+}
+
+// A visit that is longer than a turn has several of them. Two jobs of two visits of 15 ms each give way after 10 ms and after the other 5 ms
+// of each visit.
+func TestVisitsOfSeveralTurns(t *testing.T) {
+	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms}), int64(0)
+	first, second := m.BeginVisits(0, 30*ms, 2), m.BeginVisits(0, 30*ms, 2)
+	tells(t, story(m, &nowNs, 100*ms), "10: step", "20: step", "25: step", "30: step", "40: step", "50: step",
+		fmt.Sprintf("55: end of %d", first), fmt.Sprintf("60: end of %d", second))
+}
+
+// A visit follows the one before at once if nobody waits, in the same turn. So whoever comes then waits for the end of the turn, or of a visit before.
+func TestVisitsAlone(t *testing.T) {
+	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms}), int64(0)
+	alone := m.BeginVisits(0, 28*ms, 4)
+	tells(t, story(m, &nowNs, 8*ms), "7: step")
+	mouse := m.Begin(nowNs, ms)
+	tells(t, story(m, &nowNs, 12*ms), "10: step", fmt.Sprintf("11: end of %d", mouse))
+	tells(t, story(m, &nowNs, 14*ms))
+	mouse = m.Begin(nowNs, ms) // the rest of the second visit ends at 15 ms
+	tells(t, story(m, &nowNs, 100*ms), "15: step", fmt.Sprintf("16: end of %d", mouse), "23: step", fmt.Sprintf("30: end of %d", alone))
+}
+
+// What is left of a job that is cancelled is the rest of its visit and all visits after it, whether it has a place or waits. Its place is taken
+// at once, and its slot may be that of a job of one visit next.
+func TestCancelBetweenVisits(t *testing.T) {
+	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms}), int64(0)
+	mouse, list := m.BeginVisits(0, 9*ms, 3), m.Begin(0, 30*ms)
+	tells(t, story(m, &nowNs, 5*ms), "3: step")
+	if left := m.Cancel(nowNs, mouse); left != 6*ms {
+		t.Errorf("%v ns are left of a job that waits for the second of its visits, want 6 ms", left)
+	}
+	mouse = m.BeginVisits(nowNs, 9*ms, 3)
+	tells(t, story(m, &nowNs, 14*ms), "13: step")
+	if left := m.Cancel(nowNs, mouse); left != 8*ms {
+		t.Errorf("%v ns are left of a job in the first of its visits, want 8 ms", left)
+	}
+	again := m.Begin(nowNs, 9*ms)
+	if again != mouse {
+		t.Fatalf("the job has the slot %d, want that of the one before, %d", again, mouse)
+	}
+	tells(t, story(m, &nowNs, 100*ms), "24: step", fmt.Sprintf("33: end of %d", again), fmt.Sprintf("43: end of %d", list))
+}
+
+// Without turns, a job of several visits is as one of one visit.
+func TestVisitsWithoutTurns(t *testing.T) {
+	var want []string
+	for _, visits := range []int32{1, 2, 7, 1000} {
+		m, nowNs := New(&Capacity{Cores: 2, Contention: 0.1}), int64(0)
+		m.BeginVisits(0, 20*ms, visits)
+		m.Begin(0, 30*ms)
+		cancelled := m.BeginVisits(0, 12*ms, visits)
+		told := story(m, &nowNs, 7*ms)
+		told = append(told, fmt.Sprint(m.Cancel(nowNs, cancelled), " left"))
+		m.BeginVisits(nowNs, 5*ms, visits)
+		told = append(told, story(m, &nowNs, 200*ms)...)
+		if want == nil {
+			want = told
+		}
+		tells(t, told, want...)
+	}
+	if len(want) != 4 {
+		t.Errorf("got %q, want what is left and three ends", want)
+	}
+}
+
 // plain is a machine with turns as plainly as possible: it knows what is left of each demand and of each turn.
 type plain struct {
 	law             Capacity
 	factor, cores   float64
+	places          int
 	placed, waiting []*plainJob
 	doneNs          float64
 }
 
 type plainJob struct {
 	slot           int32
-	left, turnLeft float64
+	left, turnLeft float64 // of its visit, of its turn
+	part           float64 // of its demand, in each visit
+	visits         int32   // after this one
 }
 
 // speed is that of a job that is on a place.
@@ -103,7 +200,7 @@ func (p *plain) pass(ns int64) {
 
 // fill gives free places to those who wait.
 func (p *plain) fill() {
-	for len(p.waiting) > 0 && len(p.placed) < int(math.Ceil(p.law.Cores)) {
+	for len(p.waiting) > 0 && len(p.placed) < p.places {
 		j := p.waiting[0]
 		j.turnLeft = float64(p.law.Turn)
 		p.placed, p.waiting = append(p.placed, j), p.waiting[1:]
@@ -122,31 +219,44 @@ func (p *plain) remove(slot int32) (j *plainJob) {
 	return j
 }
 
+// endVisit ends the visit of a job that has others.
+func (p *plain) endVisit(j *plainJob) {
+	j.visits--
+	j.left = j.part
+	if len(p.waiting) > 0 {
+		p.remove(j.slot)
+		p.waiting = append(p.waiting, j)
+	}
+}
+
 // The fast machine does what the plain one does, to the nanoseconds by which ends are rounded up; it serves at the rate n·v(n), and no
 // place is free while a job waits.
 func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		law := Capacity{
-			Cores:      rapid.SampledFrom([]float64{0.5, 1, 1.75, 3, 16}).Draw(t, "cores"),
+			Cores:      rapid.SampledFrom([]float64{0.5, 1, 1.2, 1.75, 3, 16}).Draw(t, "cores"),
 			Contention: rapid.SampledFrom([]float64{0, 0.03, 1}).Draw(t, "contention"),
 			Coherency:  rapid.SampledFrom([]float64{0, 4e-5, 0.1}).Draw(t, "coherency"),
 			Turn:       quantity.Duration(rapid.SampledFrom([]int64{1, 1000, 3e7, 1e15}).Draw(t, "turn")),
 		}
-		fast, slow := New(&law), &plain{law: law, factor: 1, cores: law.Cores}
+		fast, slow := New(&law), &plain{law: law, factor: 1, cores: law.Cores, places: Places(law.Cores)}
 		nowNs := int64(0)
 		pass := func(ns int64) {
 			slow.pass(ns)
 			nowNs += ns
 		}
-		// Rounding up may serve each job and turn for a nanosecond too long at the greatest speed.
-		const most = 3.01
+		// Rounding up may serve each job and turn for a nanosecond too long at the greatest speed: that of 1.2 cores on one place,
+		// three times as fast as usual.
+		const most = 3*1.2 + 0.01
 		for range rapid.IntRange(1, 300).Draw(t, "operations") {
 			switch rapid.IntRange(0, 6).Draw(t, "operation") {
 			case 0, 1:
 				demand := rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 1e4), rapid.Int64Range(0, 1e9)).Draw(t, "demand")
-				slow.waiting = append(slow.waiting, &plainJob{slot: fast.Begin(nowNs, demand), left: float64(demand)})
+				visits := rapid.SampledFrom([]int32{1, 1, 2, 5}).Draw(t, "visits")
+				part := float64(demand) / float64(visits)
+				slow.waiting = append(slow.waiting, &plainJob{slot: fast.BeginVisits(nowNs, demand, visits), left: part, part: part, visits: visits - 1})
 				slow.fill()
-			case 2, 3, 4: // the next end, or end of a turn
+			case 2, 3, 4: // the next end, or end of a visit or a turn
 				slot, atNs, ok := fast.Next(nowNs)
 				if !ok {
 					if len(slow.placed) > 0 {
@@ -168,9 +278,19 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 				pass(atNs - nowNs)
 				if slot != Step {
 					fast.End(nowNs, slot)
-					if j := slow.remove(slot); math.Abs(j.left) > most {
-						t.Fatalf("%v ns of the demand are left at the end", j.left)
+					if j := slow.remove(slot); math.Abs(j.left) > most || j.visits > 0 {
+						t.Fatalf("%v ns of the visit and %d visits are left at the end", j.left, j.visits)
 					}
+					break
+				}
+				if fast.step == endVisit {
+					i := slices.IndexFunc(slow.placed, func(j *plainJob) bool { return j.slot == fast.heap[0].slot })
+					j := slow.placed[i]
+					if math.Abs(j.left) > most || j.visits == 0 {
+						t.Fatalf("%v ns of the visit and %d visits are left at the end of a visit", j.left, j.visits)
+					}
+					fast.Advance(nowNs)
+					slow.endVisit(j)
 					break
 				}
 				if len(slow.waiting) == 0 {
@@ -188,8 +308,9 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 				if n := len(slow.placed) + len(slow.waiting); n > 0 && rapid.Bool().Draw(t, "cancel") {
 					slot := slices.Concat(slow.placed, slow.waiting)[rapid.IntRange(0, n-1).Draw(t, "cancelled")].slot
 					left := fast.Cancel(nowNs, slot)
-					if j := slow.remove(slot); math.Abs(left-max(0, j.left)) > most {
-						t.Fatalf("%v ns are left of a job that is cancelled; want %v", left, j.left)
+					j := slow.remove(slot)
+					if want := max(0, j.left+float64(j.visits)*j.part); math.Abs(left-want) > most {
+						t.Fatalf("%v ns are left of a job that is cancelled; want %v", left, want)
 					}
 				}
 			case 6:
@@ -205,7 +326,12 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 					fast.SetSpeed(nowNs, slow.factor)
 				}
 			}
-			if n := len(slow.placed) + len(slow.waiting); fast.N() != n || len(fast.heap) != min(n, int(math.Ceil(law.Cores))) {
+			for _, j := range slow.waiting {
+				if fast.at[j.slot] != waits {
+					t.Fatalf("the job %d has a place, and waits", j.slot)
+				}
+			}
+			if n := len(slow.placed) + len(slow.waiting); fast.N() != n || len(fast.heap) != min(n, slow.places) {
 				t.Fatalf("%d jobs, of which %d are on places; want %d", fast.N(), len(fast.heap), n)
 			}
 		}
@@ -215,7 +341,7 @@ func TestTurnsAgreeWithAPlainMachine(t *testing.T) {
 	})
 }
 
-// Whatever the turn, the machine is busy at the same times, and has served as much of the same demands at each of them.
+// Whatever the turn and the visits, the machine is busy at the same times, and has served as much of the same demands at each of them.
 func TestTurnsKeepTheWork(t *testing.T) {
 	const jobs = 3000
 	var want []float64
@@ -227,7 +353,7 @@ func TestTurnsKeepTheWork(t *testing.T) {
 			untilNs := nowNs + int64(source.ExpFloat64()*7*ms)
 			story(m, &nowNs, untilNs)
 			work = append(work, m.Work.Sum(nowNs))
-			m.Begin(nowNs, int64(source.ExpFloat64()*5*ms))
+			m.BeginVisits(nowNs, int64(source.ExpFloat64()*5*ms), 1+source.Int32N(4))
 		}
 		if want == nil {
 			want = work
@@ -256,7 +382,7 @@ func TestTurnsAllocateNothing(t *testing.T) {
 		}
 		m.End(nowNs, slot)
 		n++
-		m.Begin(nowNs, (1+n%50)*ms)
+		m.BeginVisits(nowNs, (1+n%50)*ms, 1+int32(n%4))
 	}
 	for range 1000 {
 		next()
@@ -266,24 +392,26 @@ func TestTurnsAllocateNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkTurns has n jobs at a time on four places: each operation is the end of a turn, or an end and a beginning.
+// BenchmarkTurns has n jobs at a time on four places: each operation is the end of a turn or a visit, or an end and a beginning.
 func BenchmarkTurns(b *testing.B) {
-	for _, n := range []int64{10, 1000} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			m, nowNs := New(&Capacity{Cores: 4, Turn: ms}), int64(0)
-			for i := range n {
-				m.Begin(0, (1+i%50)*ms)
-			}
-			b.ReportAllocs()
-			for i := int64(0); b.Loop(); i++ {
-				slot, atNs, _ := m.Next(nowNs)
-				if nowNs = atNs; slot == Step {
-					m.Advance(nowNs)
-					continue
+	for _, visits := range []int32{1, 4} {
+		for _, n := range []int64{10, 1000} {
+			b.Run(fmt.Sprintf("visits=%d/n=%d", visits, n), func(b *testing.B) {
+				m, nowNs := New(&Capacity{Cores: 4, Turn: ms}), int64(0)
+				for i := range n {
+					m.BeginVisits(0, (1+i%50)*ms, visits)
 				}
-				m.End(nowNs, slot)
-				m.Begin(nowNs, (1+i%50)*ms)
-			}
-		})
+				b.ReportAllocs()
+				for i := int64(0); b.Loop(); i++ {
+					slot, atNs, _ := m.Next(nowNs)
+					if nowNs = atNs; slot == Step {
+						m.Advance(nowNs)
+						continue
+					}
+					m.End(nowNs, slot)
+					m.BeginVisits(nowNs, (1+i%50)*ms, visits)
+				}
+			})
+		}
 	}
 }
