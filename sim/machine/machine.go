@@ -1,6 +1,6 @@
 // Package machine simulates a machine that works on several jobs at a time, which share its speed (processor
 // sharing, or turns). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
-// ends next, and schedules that end, or the end of a turn.
+// ends next, and schedules that end, or the end of a turn or a visit.
 package machine
 
 import (

@@ -62,7 +62,7 @@ func (s *sharing) cancelBehind(nowNs int64) {
 }
 
 // Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It is
-// nil if no request waits for that demand, or if a turn is over before. It is not ok if no demand is being served. Every
+// nil if no request waits for that demand, or if a turn or a visit is over before. It is not ok if no demand is being served. Every
 // other method may move that end.
 func (s *sharing) Next(nowNs int64) (r *Request, atNs int64, ok bool) {
 	slot, atNs, ok := s.Machine.Next(nowNs)
@@ -84,7 +84,7 @@ func (s *sharing) Cancel(nowNs int64, r *Request) {
 	s.requests[r.Details.capacitySlot] = nil
 }
 
-// moveEnd schedules the end of the demand that is served first, or of a turn before, after each change of the capacity.
+// moveEnd schedules the end of the demand that is served first, or of a turn or a visit before, after each change of the capacity.
 func (s *Server) moveEnd(nowNs int64) {
 	s.unschedule(&s.nextEnd)
 	slot, atNs, ok := s.capacity.Machine.Next(nowNs)
@@ -98,7 +98,7 @@ func (s *Server) moveEnd(nowNs int64) {
 	s.nextEnd = s.events.Schedule(atNs, uint8(Finish), e)
 }
 
-// endWithoutRequest carries out an event of the kind Finish without a request: a turn is over, or the machine has worked for
+// endWithoutRequest carries out an event of the kind Finish without a request: a turn or a visit is over, or the machine has worked for
 // something that no request waits for.
 func (s *Server) endWithoutRequest(nowNs int64, slot int32) {
 	if s.capacity == nil {
