@@ -7,7 +7,8 @@ import "math"
 // it has been served for a turn and somebody waits, and then waits behind all others. If nobody waits, it keeps its place until
 // somebody comes, and gives way at once then.
 //
-// A job of several visits has a part of its demand in each. When a part has been served, it waits behind all others, if somebody waits.
+// A job of several visits has a part of its demand in each. When a part has been served, it waits behind all others, and has a new turn
+// then, also if nobody else waits.
 //
 // The m jobs that are on a place progress at the speed n·v(n)/m each, so that the machine serves as much as without turns. As
 // they progress alike, their turns are over in the order in which they have got their places.
@@ -147,11 +148,7 @@ func (m *Machine) endVisit() {
 	visited := &t.jobs[j.slot]
 	visited.visits--
 	m.pull(j.slot)
-	if t.waiting.n == 0 {
-		m.push(job{m.served + visited.part, j.order, j.slot})
-		return
-	}
 	t.drop(&t.placed, j.slot)
-	m.replace()
 	m.wait(j.slot, j.order, visited.part)
+	m.replace()
 }

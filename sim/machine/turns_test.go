@@ -112,16 +112,15 @@ func TestVisitsOfSeveralTurns(t *testing.T) {
 		fmt.Sprintf("55: end of %d", first), fmt.Sprintf("60: end of %d", second))
 }
 
-// A visit follows the one before at once if nobody waits, in the same turn. So whoever comes then waits for the end of the turn, or of a visit before.
+// A visit follows the one before at once if nobody waits, in a turn of its own. So whoever comes then waits for the end of the visit.
 func TestVisitsAlone(t *testing.T) {
 	m, nowNs := New(&Capacity{Cores: 1, Turn: 10 * ms}), int64(0)
 	alone := m.BeginVisits(0, 28*ms, 4)
 	tells(t, story(m, &nowNs, 8*ms), "7: step")
 	mouse := m.Begin(nowNs, ms)
-	tells(t, story(m, &nowNs, 12*ms), "10: step", fmt.Sprintf("11: end of %d", mouse))
-	tells(t, story(m, &nowNs, 14*ms))
-	mouse = m.Begin(nowNs, ms) // the rest of the second visit ends at 15 ms
-	tells(t, story(m, &nowNs, 100*ms), "15: step", fmt.Sprintf("16: end of %d", mouse), "23: step", fmt.Sprintf("30: end of %d", alone))
+	tells(t, story(m, &nowNs, 16*ms), "14: step", fmt.Sprintf("15: end of %d", mouse))
+	mouse = m.Begin(nowNs, ms)
+	tells(t, story(m, &nowNs, 100*ms), "22: step", fmt.Sprintf("23: end of %d", mouse), fmt.Sprintf("30: end of %d", alone))
 }
 
 // What is left of a job that is cancelled is the rest of its visit and all visits after it, whether it has a place or waits. Its place is taken
@@ -223,10 +222,9 @@ func (p *plain) remove(slot int32) (j *plainJob) {
 func (p *plain) endVisit(j *plainJob) {
 	j.visits--
 	j.left = j.part
-	if len(p.waiting) > 0 {
-		p.remove(j.slot)
-		p.waiting = append(p.waiting, j)
-	}
+	p.placed = slices.DeleteFunc(p.placed, func(other *plainJob) bool { return other == j })
+	p.waiting = append(p.waiting, j)
+	p.fill()
 }
 
 // The fast machine does what the plain one does, to the nanoseconds by which ends are rounded up; it serves at the rate n·v(n), and no
