@@ -5,6 +5,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"sync"
 	"testing"
@@ -47,10 +48,20 @@ func New(t *testing.T, allowed func(url string) bool) *Browser {
 		t.Skip("Chromium is not installed")
 	}
 	b := &Browser{T: t, allowed: allowed}
+	// Chromium leaves folders in that of temporary files. The name of one with a socket must be short.
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	for attempt := 1; ; attempt++ {
 		// Without the sandbox, which root cannot have: the page is our own.
 		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.WSURLReadTimeout(24*time.Hour)))
+			chromedp.WSURLReadTimeout(24*time.Hour), chromedp.Env("TMPDIR="+dir)))
 		b.Ctx = ctx
 		err := chromedp.Listen(ctx, b.hear)
 		if err == nil {
