@@ -134,7 +134,7 @@ capacity-proof: ## estimate known capacities from LOGS (200) logs of each kind, 
 
 .PHONY: turn-proof
 turn-proof: ## estimate known turns from 20 logs of each, and print how often each is found; minutes
-	go test ./experiment/fit -v -count=1 -timeout $(TIMEOUT) -run '^TestTurnsOfKnownSystems$$' -args -turns 20
+	go test ./experiment/fit/sharing -v -count=1 -timeout $(TIMEOUT) -run '^TestTurnsOfKnownServers$$' -args -turns 20
 
 SHOTS := bin/screenshots
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"apfsim/core/classify"
 	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/experiment/fit/shape"
@@ -22,6 +24,7 @@ type Base struct {
 	DurationNs, WarmupNs int64
 	Servers              int
 	Capacity             *sharing.Law // of each server; nil if the scenario does not have it
+	Calibrated           *calibration // of that capacity; nil if the scenario does not say it
 	TurnNs               *int64       // of that capacity; nil if the scenario does not say it
 	Release              *rules.Rules
 }
@@ -72,6 +75,7 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 		var c struct {
 			Cores, Contention, Coherency float64
 			Turn                         string
+			Calibrated                   *calibration
 		}
 		if err := n.Decode(&c); err != nil {
 			return nil, fail(n.Line, "spec.servers.capacity", "cores, contention or coherency is not a number")
@@ -80,6 +84,13 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 			b.Capacity = &sharing.Law{Cores: c.Cores, Contention: c.Contention, Coherency: c.Coherency}
 			if c.Cores == 0 {
 				b.Capacity.Cores = math.Inf(1)
+			}
+			if b.Calibrated = c.Calibrated; b.Calibrated != nil {
+				var err error
+				if b.Calibrated.ns, err = time.ParseDuration(b.Calibrated.Demand); err != nil || b.Calibrated.ns <= 0 {
+					at := shape.NodeField(n, "calibrated")
+					return nil, fail(at.Line, "spec.servers.capacity.calibrated.demand", strconv.Quote(document.Abridge(b.Calibrated.Demand))+" is not a duration above 0; use a number with a unit, such as 12ms")
+				}
 			}
 			if c.Turn != "" {
 				d, err := time.ParseDuration(c.Turn)
@@ -130,4 +141,17 @@ func rebase(files *yaml.Node, name, dir string) {
 		}
 		n.Value = filepath.ToSlash(path)
 	}
+}
+
+// calibration is the request with which a capacity was measured (package machine), and its demand then.
+type calibration struct {
+	Verb, Group, Resource, Subresource, Namespace, Name, Demand string
+
+	ns time.Duration
+}
+
+// is says whether a kind of request is the one of the calibration.
+func (c *calibration) is(a *classify.Attributes) bool {
+	return a.Verb == c.Verb && a.APIGroup == c.Group && a.Resource == c.Resource && a.Subresource == c.Subresource && a.Namespace == c.Namespace &&
+		(c.Name == "" || a.Name == c.Name)
 }

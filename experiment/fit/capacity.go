@@ -20,6 +20,7 @@ type Capacity struct {
 	Cores        *float64 `json:"cores"` // null without a bound
 	Contention   float64  `json:"contention"`
 	Coherency    float64  `json:"coherency"`
+	Scale        float64  `json:"scale"`        // by which cores given are multiplied, so that the throughput is that with which they were measured; otherwise 1
 	Given        bool     `json:"given"`        // by the scenario whose servers the fitted one has, and not estimated
 	Identifiable bool     `json:"identifiable"` // whether the scenario has this capacity, and its executions are demands
 	Reason       string   `json:"reason"`       // why it has none; "" if it has
@@ -172,7 +173,7 @@ func (f *fitter) estimateCapacity() error {
 	if !f.options.Capacity {
 		return nil
 	}
-	c := &Capacity{}
+	c := &Capacity{Scale: 1}
 	f.report.Capacity = c
 	unknown := func(why string) {
 		c.Reason = why
@@ -196,11 +197,17 @@ func (f *fitter) estimateCapacity() error {
 	logs := kinds.of(&f.executed)
 	if law := f.base.Capacity; law != nil {
 		f.executed.servers = nil
-		e := sharing.Given(*law, f.base.TurnNs, logs...)
+		e := sharing.Given(*law, f.base.TurnNs, f.calibration(kinds), logs...)
 		c.give(e)
 		c.Logs = len(logs)
-		f.share(*law, func(*workload, int64) int64 { return 0 })
-		f.takeTurns(e.Turn, kinds)
+		if e.Law != *law {
+			c.Scale = shape.Number(e.Law.Cores / law.Cores)
+		} else if f.base.Calibrated != nil {
+			f.note("capacity: the log does not have enough of the requests with which it was measured, or their demands are less than half or more than twice as long; the cores stay as they are")
+		}
+		f.share(e.Law, func(*workload, int64) int64 { return 0 })
+		f.correct(e, kinds)
+		f.turn, f.kinds = e.Turn, kinds
 		f.note("%s", c)
 		return nil
 	}
@@ -234,14 +241,20 @@ func (f *fitter) estimateCapacity() error {
 			}
 			return e.DelayNs(kind, tookNs)
 		})
-		if e.Collection != nil {
-			f.demandNs = func(w *workload, ns float64) float64 {
-				kind, ok := kinds[w.name]
-				if !ok {
-					return ns
-				}
-				return e.Collection.DemandNs(kind, ns)
-			}
+		f.correct(e, kinds)
+		f.turn, f.kinds = e.Turn, kinds
+	}
+	return nil
+}
+
+// calibration returns the kind of requests with which the capacity given was measured, nil if that is not known, or if the log has none.
+func (f *fitter) calibration(kinds kinds) *sharing.Calibration {
+	if f.base.Calibrated == nil {
+		return nil
+	}
+	for _, w := range f.workloads {
+		if kind, ok := kinds[w.name]; ok && f.base.Calibrated.is(&w.members[0].stream.attributes) {
+			return &sharing.Calibration{Kind: kind, DemandNs: float64(f.base.Calibrated.ns)}
 		}
 	}
 	return nil
@@ -253,13 +266,23 @@ func (f *fitter) share(law sharing.Law, delayNs func(w *workload, tookNs int64) 
 	f.law, f.delayNs = &law, delayNs
 }
 
-// takeTurns makes the second pass collect demands with a turn.
-func (f *fitter) takeTurns(t *sharing.Turn, kinds kinds) {
-	f.turnNs = t.Ns
-	f.short = func(w *workload) bool {
+// correct makes the second pass take the effects of collections and turns out of demands.
+func (f *fitter) correct(e *sharing.Estimate, kinds kinds) {
+	f.demandNs = func(w *workload, ns float64) float64 {
 		kind, ok := kinds[w.name]
-		return ok && t.Short(kind)
+		if !ok {
+			return ns
+		}
+		return e.DemandNs(kind, ns)
 	}
+}
+
+// visits returns how often requests of a workload visit the machine if it has turns and they are short, otherwise 0.
+func (f *fitter) visits(w *workload) int {
+	if kind, ok := f.kinds[w.name]; ok && f.turn != nil {
+		return f.turn.Visits(kind)
+	}
+	return 0
 }
 
 // give takes over a capacity that is not estimated.
@@ -312,6 +335,9 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	if x := e.Collection; x != nil {
 		c.Collection = &Collection{x.EveryNs, x.LastsNs}
 	}
+	if e.Turn != nil {
+		c.setTurn(e.Turn)
+	}
 	c.compare(e)
 }
 
@@ -335,7 +361,11 @@ func (c *Capacity) String() string {
 		return text
 	}
 	if c.Given {
-		text := "capacity: that of the scenario given. The executions of the scenario are those on an idle server"
+		text := "capacity: that of the scenario given"
+		if c.Scale != 1 {
+			text += fmt.Sprintf(", with %s times as many cores, because the requests with which it was measured execute %[1]s times as long alone in the log: their throughput is the one that was measured", format.Digits(c.Scale))
+		}
+		text += ". The executions of the scenario are those on an idle server"
 		if c.Busier != nil {
 			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.Busier))
 		}
@@ -360,9 +390,9 @@ func (c *Capacity) String() string {
 	} else if c.Together > 0 {
 		slow = fmt.Sprintf(". Requests that execute together are slow together (correlation %s), as if the server paused at times", format.Digits(c.Together))
 	}
-	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server",
+	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server%s",
 		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
-		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy, slow)
+		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy, slow, c.turns())
 }
 
 // turns says what the log shows of turns.
@@ -397,28 +427,62 @@ func (f *fitter) collectExecution(w *workload, e *Entry) {
 		return
 	}
 	for len(f.meters) <= e.Server {
-		f.meters = append(f.meters, sharing.NewMeter(*f.law, f.turnNs, f.addDemand))
+		f.meters = append(f.meters, sharing.NewMeter(*f.law, f.turn, f.addDemand))
 	}
 	begin := e.ArrivalNs + e.WaitNs
-	f.meters[e.Server].Add(e.ArrivalNs, begin, begin+took-delay, w)
+	f.meters[e.Server].Add(e.ArrivalNs, begin, begin+took-delay, f.visits(w) > 0, w)
 }
 
 // addDemand takes note of the demand of a request, unless it is unknown because the request has waited for a turn.
-func (f *fitter) addDemand(tag any, ns float64, free bool) {
+func (f *fitter) addDemand(tag any, ns float64, known bool) {
 	w := tag.(*workload)
 	if f.demandNs != nil {
 		ns = f.demandNs(w, ns)
 	}
-	if f.turnNs == 0 || free || !f.short(w) {
+	if known {
 		w.observed.Execution.Add(ns)
 	}
+}
+
+// closeMeters adds the demands of the requests that are left. A short workload all of whose requests may have waited has those of the other
+// logs.
+func (f *fitter) closeMeters() {
+	for _, m := range f.meters {
+		m.Close()
+	}
+	for _, w := range f.workloads {
+		if f.visits(w) > 0 && w.observed.Execution.N == 0 {
+			for _, ns := range f.turn.Demands(f.kinds[w.name]) {
+				w.observed.Execution.Add(ns)
+			}
+		}
+	}
+}
+
+// scale gives a measured capacity the cores with which its throughput is what was measured.
+func (f *fitter) scale(capacity *yaml.Node) {
+	set := func(n *yaml.Node, name string) {
+		of := shape.NodeField(n, name)
+		if x := 0.0; of != nil && of.Decode(&x) == nil {
+			shape.SetField(n, name, shape.ValueNode(shape.Number(x*f.report.Capacity.Scale)))
+		}
+	}
+	set(capacity, "cores")
+	if bounds := shape.NodeField(shape.NodeField(capacity, "interval"), "cores"); bounds != nil {
+		set(bounds, "low")
+		set(bounds, "high")
+	}
+	shape.SetField(shape.NodeField(capacity, "calibrated"), "demand", shape.ValueNode(shape.Duration(float64(f.base.Calibrated.ns)*f.report.Capacity.Scale)))
 }
 
 // setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
 // measured, unless the scenario has a capacity of its own.
 func (f *fitter) setCapacity(spec *yaml.Node) {
 	c := f.report.Capacity
-	if c != nil && c.TurnLowNs > 0 { // estimated, which the capacity given does not have
+	if c != nil && c.Given && c.Scale != 1 {
+		f.scale(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"))
+	}
+	if c != nil && c.Given && c.TurnLowNs > 0 { // estimated, which the capacity given does not have
 		shape.SetField(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"), "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
 	}
 	if c == nil || c.Busy == 0 || c.Given {
@@ -453,6 +517,9 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		interval[p.name] = bounds
 	}
 	fields["interval"] = interval
+	if c.TurnNs > 0 {
+		fields["turn"] = shape.Duration(float64(c.TurnNs))
+	}
 	if x := c.Collection; x != nil {
 		fields["collection"] = map[string]any{"every": shape.Duration(float64(x.EveryNs)), "lasts": shape.Duration(float64(x.LastsNs))}
 	}

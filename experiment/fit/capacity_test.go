@@ -344,6 +344,35 @@ func TestGivenCapacity(t *testing.T) {
 	}
 }
 
+// A capacity that was measured with a request keeps its throughput: if lists take 1.25 times as long alone in the log, there are as many more cores. It
+// stays as it is if they take more than twice as long, because they are other lists then, and if the log has none.
+func TestCalibratedCapacity(t *testing.T) {
+	log := recordText(t, onServers(", capacity: {cores: 1.5}", strings.Replace(shared, "rate: 20/s", "rate: 12/s", 1)), 7)
+	for _, c := range []struct {
+		calibrated, note string
+		cores            float64
+	}{
+		{"{verb: list, resource: configmaps, namespace: big, demand: 9.6ms}", "capacity: that of the scenario given, with 1.2", 1.5},
+		{"{verb: list, resource: configmaps, namespace: big, demand: 5ms}", "the cores stay as they are", 1.2},
+		{"{verb: list, resource: configmaps, demand: 9.6ms}", "the cores stay as they are", 1.2},
+	} {
+		f, capacity := fitCapacity(t, log, fit.Options{BaseFile: "base.yaml",
+			Base: []byte(onServers(", capacity: {cores: 1.2, calibrated: "+c.calibrated+", interval: {cores: {low: 1, high: 1.4}}}", ""))})
+		notes := strings.Join(f.Report.Notes, "\n")
+		near(t, "cores", capacity.Cores, c.cores, 0.05)
+		near(t, "scale", f.Report.Capacity.Scale, capacity.Cores/1.2, 0.001)
+		near(t, "least cores", capacity.Interval.Cores.Low, f.Report.Capacity.Scale, 0.001)
+		near(t, "most cores", *capacity.Interval.Cores.High, 1.4*f.Report.Capacity.Scale, 0.001)
+		if !strings.Contains(notes, c.note) {
+			t.Errorf("%s: %s", c.calibrated, notes)
+		}
+	}
+	text := onServers(", capacity: {cores: 1.2, calibrated: {verb: list, resource: configmaps, demand: long}}", "")
+	if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: []byte(text), BaseFile: "base.yaml"}); err == nil || !strings.Contains(err.Error(), `spec.servers.capacity.calibrated.demand: "long" is not a duration above 0; use a number with a unit, such as 12ms`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A server that was slow for two seconds is told, also if one minute hides them in all percentiles.
 func TestSlowTimes(t *testing.T) {
 	slow := ", capacity: {cores: 8, speed: [{at: 20s, factor: 0.2}, {at: 22s, factor: 1}]}"

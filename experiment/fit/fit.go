@@ -92,7 +92,8 @@ type Kind struct {
 	First         int64   `json:"firstAttempts"`
 	Execution     string  `json:"execution"`
 	Distance      float64 `json:"executionDistance"`
-	Delay         string  `json:"delay"` // of the execution, what does not depend on how busy the server is; "" if it is nothing
+	Visits        int     `json:"visits"` // of a short request, how often it waits for a turn; 0 of others
+	Delay         string  `json:"delay"`  // of the execution, what does not depend on how busy the server is; "" if it is nothing
 }
 
 // defaultWorkloads is the default of Options.MaxWorkloads.
@@ -131,9 +132,7 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 	if err := EachEntry(open, o.File, f.collect); err != nil {
 		return nil, err
 	}
-	for _, m := range f.meters {
-		m.Close()
-	}
+	f.closeMeters()
 	text, err := f.scenario()
 	if err != nil {
 		return nil, err
@@ -169,8 +168,8 @@ type fitter struct {
 	law      *sharing.Law // of each server; nil if the capacity is unknown
 	delayNs  func(w *workload, tookNs int64) int64
 	demandNs func(w *workload, ns float64) float64 // without the effect of collections; nil if there are none
-	turnNs   int64                                 // of the law; 0 without turns
-	short    func(w *workload) bool                // whether demands are known of requests only that begin when a core is free
+	turn     *sharing.Turn                         // of the law; nil if nothing is known of it
+	kinds    kinds                                 // of turn
 	meters   []*sharing.Meter                      // of the demands in the second pass, by server
 }
 

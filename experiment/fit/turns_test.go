@@ -1,7 +1,6 @@
 package fit_test
 
 import (
-	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,8 +8,6 @@ import (
 
 	"apfsim/experiment/fit"
 )
-
-var turnLogs = flag.Int("turns", 0, "estimate the turns of so many logs of each turn, and print a row for each")
 
 // turning is a server of two cores on which lists of 14 ms and gets of 1.1 ms execute.
 func turning(listsPerSecond int, turn string) string {
@@ -83,24 +80,22 @@ func TestTurnThatIsGiven(t *testing.T) {
 	}
 }
 
-// With the flag turns, a row says how often each turn is estimated.
-func TestTurnsOfKnownSystems(t *testing.T) {
-	if *turnLogs == 0 {
-		t.Skip("only with -args -turns N")
+// A log that shows how busy its server was gives the cores, the turn and the visits together, and a scenario that has all of them executes as the log.
+func TestTurnsAndCores(t *testing.T) {
+	text := strings.Replace(turning(75, "10ms"), "    arrivals: {poisson: {rate: 4/s}}", "    visits: 4\n    arrivals: {poisson: {rate: 4/s}}", 1)
+	f, capacity := fitCapacity(t, recordText(t, text, 2), fit.Options{})
+	c := f.Report.Capacity
+	if capacity == nil || capacity.Turn == 0 || c.TurnNs != int64(capacity.Turn) || c.TurnLowNs > 10e6 || c.TurnHighNs < 10e6 || *c.CoresLow > 2 || *c.CoresHigh < 2 {
+		t.Fatalf("%+v; %v", capacity, f.Report.Notes)
 	}
-	tried := []time.Duration{0, 1e6, 2e6, 5e6, 10e6, 20e6}
-	for _, lists := range []int{57, 97} {
-		for _, turn := range []string{"0s", "2ms", "5ms", "10ms"} {
-			counts := map[time.Duration]int{}
-			for seed := range uint64(*turnLogs) {
-				_, got := estimateTurn(t, lists, turn, seed+1)
-				counts[got]++
-			}
-			fmt.Printf("| %d | %s |", lists, turn)
-			for _, x := range tried {
-				fmt.Printf(" %d |", counts[x])
-			}
-			fmt.Println()
+	for _, w := range load(t, string(f.Scenario)).Spec.Workload {
+		if visits := max(1, w.Visits); (visits > 1) != strings.HasPrefix(w.Name, "getter") {
+			t.Errorf("%s has %d visits", w.Name, visits)
+		}
+	}
+	for _, w := range f.Report.Workloads {
+		if (w.Kinds[0].Visits > 1) != strings.HasPrefix(w.Name, "getter") {
+			t.Errorf("%s has %d visits in the report", w.Name, w.Kinds[0].Visits)
 		}
 	}
 }

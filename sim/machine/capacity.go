@@ -25,11 +25,26 @@ type Capacity struct {
 
 	Collection *Collection `json:"collection,omitempty" jsonschema_description:"Garbage collection, during which requests have half of the cores."`
 
+	Calibrated *Calibration `json:"calibrated,omitempty" jsonschema_description:"With which request the capacity was measured. A run does not depend on it; apfsim import --fit keeps the throughput of that request."`
+
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
 	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
 	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. A run does not depend on it; apfsim tune repeats its answer with both ends."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
+}
+
+// Calibration is the request with which a capacity was measured, and how long it executed alone on the server. What was measured is a throughput, c/demand
+// with cores alone. Where the same request takes longer alone, as on a machine whose processors sleep between requests, more cores are the same
+// throughput.
+type Calibration struct {
+	Verb        string            `json:"verb" document:"required"`
+	Group       string            `json:"group,omitempty"`
+	Resource    string            `json:"resource" document:"required"`
+	Subresource string            `json:"subresource,omitempty"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Demand      quantity.Duration `json:"demand" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"How long it executes alone on the server."`
 }
 
 // Interval is what a measured capacity is known to. A parameter without bounds is taken to be exact.
@@ -116,6 +131,9 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 	}
 	if c.Collection != nil {
 		c.Collection.Check(to, path+".collection", c.Cores)
+	}
+	if c.Calibrated != nil && c.Cores == 0 {
+		to.Fail(path+".calibrated", "needs cores, which were measured with that request; set cores, or leave calibrated out")
 	}
 	if i := c.Interval; i != nil {
 		cores := c.Cores

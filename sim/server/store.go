@@ -83,6 +83,9 @@ func (s *Store) Check(to *document.Checker, path string) {
 		if c.Average != 0 {
 			to.Fail(at+".average", "cannot be set here: it is that of a server, spec.servers.capacity.average")
 		}
+		if c.Calibrated != nil {
+			to.Fail(at+".calibrated", "cannot be set here: it is that of a server, spec.servers.capacity.calibrated")
+		}
 		if c.Interval != nil {
 			to.Fail(at+".interval", "cannot be set here: it is that of a server, spec.servers.capacity.interval")
 		}

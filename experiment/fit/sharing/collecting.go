@@ -24,6 +24,7 @@ const (
 type collecting struct {
 	model  *model
 	law    Law
+	turns  *turning // nil without
 	order  []int
 	mean   []float64               // ln of the time of each request without collections
 	x      []float64               // the mean, centred
@@ -42,16 +43,18 @@ type collecting struct {
 // classes are the sums of classes of pairs.
 type classes [near + far]float64
 
-func newCollecting(m *model, l Law) *collecting {
+func newCollecting(m *model, l Law, t *turning) *collecting {
 	n := len(m.executions)
-	c := &collecting{model: m, law: l, order: m.order(), weight: make([]float64, n), x: make([]float64, n), clock: make([]float64, n)}
-	pools := m.pools(l, 0, c.order, nil)
-	c.mean = m.executed(l.capacity(0), pools, c.order, turnSamples, 1)
+	c := &collecting{model: m, law: l, turns: t, order: m.order(), weight: make([]float64, n), x: make([]float64, n), clock: make([]float64, n)}
+	pools := m.pools(l)
+	if t != nil {
+		pools = t.pools
+	}
+	c.mean = m.executed(t.capacity(l), pools, t.times(), c.order, turnSamples, 1)
 	sum, squares := 0.0, 0.0
 	for _, kind := range m.kinds {
-		demand, mean := 0.0, 0.0
+		demand, mean := mean(pools[kind[0]]), 0.0
 		for k, i := range kind {
-			demand += (pools[i][k] - demand) / float64(k+1)
 			mean += (c.mean[i] - mean) / float64(k+1)
 		}
 		for _, i := range kind {

@@ -15,18 +15,15 @@ type Collection struct {
 	demands map[int]*stretch // of kinds
 }
 
-// DemandNs returns the demand of a request of a kind without the effect of collections.
-func (c *Collection) DemandNs(kind int, ns float64) float64 {
-	if s := c.demands[kind]; s != nil {
-		return s.of(ns)
-	}
-	return ns
+// capacity returns collections as those of a machine.
+func (c *Collection) capacity() *machine.Collection {
+	return &machine.Collection{Every: quantity.Duration(c.EveryNs), Lasts: quantity.Duration(c.LastsNs)}
 }
 
 // collect estimates the collections of a server that is slow at times, and its cores with them, of a law with cores alone. They are those with which
 // runs are as busy as the log, and have pairs that are as much alike at the distance of the period (collecting). It returns nil if the log does not show any.
 func (m *model) collect(l Law) (found *Collection, law Law, cores Interval) {
-	c := newCollecting(m, l)
+	c := newCollecting(m, l, nil)
 	if !c.findPeriod() {
 		return nil, l, cores
 	}
@@ -133,6 +130,45 @@ type compared struct {
 	alike   float64 // by which part pairs at the distance of the period are more alike than in the log
 	everyNs float64 // the period without the effect of collections
 	demands map[int]*stretch
+	means   map[int]float64 // of the demands of kinds
+	scores  [blocks]float64
+}
+
+// total returns the sum of the scores.
+func (r *compared) total() (sum float64) {
+	for _, x := range r.scores {
+		sum += x
+	}
+	return sum
+}
+
+// better returns by how many standard deviations the scores are less than others.
+func (r *compared) better(than *compared) (deviations float64) {
+	var less [blocks]float64
+	for b := range less {
+		less[b] = than.scores[b] - r.scores[b]
+	}
+	sum, variance := spread(&less)
+	if variance == 0 {
+		return 0
+	}
+	return sum / math.Sqrt(variance)
+}
+
+// stretched returns the kinds whose demands are those with which they execute as long as in the log: not short ones, with turns.
+func (c *collecting) stretched() [][]int {
+	if c.turns == nil {
+		return c.model.kinds
+	}
+	return c.turns.long
+}
+
+// affected returns the demands under a law, which contain the effects of collections and turns.
+func (c *collecting) affected(l Law) []float64 {
+	if c.turns == nil {
+		return c.model.demandsOf(l)
+	}
+	return c.turns.demandsOf(l)
 }
 
 // run compares runs with the log. Their demands are those with which requests of each kind execute as long as in the log.
@@ -141,19 +177,21 @@ func (c *collecting) run(p collected) (r compared) {
 	m := c.model
 	law := c.law
 	law.Cores = p.cores
-	capacity := law.capacity(0)
-	affected, _ := m.demandsOf(law, 0, c.order)
+	capacity := c.turns.capacity(law)
+	affected := c.affected(law)
 	pools := make([][]float64, len(affected))
 	for i := range pools {
-		pools[i] = affected[i : i+1] // of a rare kind
+		if pools[i] = affected[i : i+1]; c.turns != nil {
+			pools[i] = c.turns.pools[i]
+		}
 	}
-	r.demands = map[int]*stretch{}
-	for _, kind := range m.kinds {
+	r.demands, r.means = map[int]*stretch{}, map[int]float64{}
+	for _, kind := range c.stretched() {
 		r.demands[m.executions[kind[0]].Kind] = newStretch(affected, kind)
 	}
 	for matched := 0; ; matched++ {
 		before, after := 0.0, 0.0
-		for _, kind := range m.kinds {
+		for _, kind := range c.stretched() {
 			s := r.demands[m.executions[kind[0]].Kind]
 			pool := make([]float64, len(kind))
 			for k, i := range kind {
@@ -164,22 +202,27 @@ func (c *collecting) run(p collected) (r compared) {
 			for _, i := range kind {
 				pools[i] = pool
 			}
+			r.means[m.executions[kind[0]].Kind] = mean(pool)
 		}
-		r.everyNs = c.everyNs * after / before
-		capacity.Collection = &machine.Collection{Every: quantity.Duration(r.everyNs), Lasts: quantity.Duration(p.lastsNs)}
+		if p.lastsNs > 0 {
+			r.everyNs = c.everyNs * after / before
+			capacity.Collection = (&Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs)}).capacity()
+		}
 		if matched == matchings {
 			break
 		}
 		times := make([][]float64, len(affected))
-		m.runs(capacity, pools, c.order, matchRuns, 3, func(i int, ns float64) { times[i] = append(times[i], ns) })
-		for _, kind := range m.kinds {
+		m.runs(capacity, pools, c.turns.times(), c.order, matchRuns, 3, func(i int, ns float64) { times[i] = append(times[i], ns) })
+		for _, kind := range c.stretched() {
 			r.demands[m.executions[kind[0]].Kind].match(m, kind, times)
 		}
 	}
 	took := make([]float64, len(affected))
+	samples := make([][]float64, len(affected))
 	n, busy, alike := 0, 0.0, 0.0
-	m.runs(capacity, pools, c.order, compareRuns, 2, func(i int, ns float64) {
+	m.runs(capacity, pools, c.turns.times(), c.order, compareRuns, 2, func(i int, ns float64) {
 		took[i] = math.Log(ns)
+		samples[i] = append(samples[i], took[i])
 		if n++; n%len(took) > 0 {
 			return
 		}
@@ -193,6 +236,11 @@ func (c *collecting) run(p collected) (r compared) {
 			}
 		}
 	})
+	for _, kind := range m.kinds {
+		for _, i := range kind {
+			r.scores[m.block[i]] += score(samples[i], m.lnTook(i))
+		}
+	}
 	inLog := 0.0
 	for _, x := range c.alike[c.from : c.to+1] {
 		inLog += x

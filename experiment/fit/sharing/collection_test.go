@@ -7,16 +7,13 @@ import (
 )
 
 // meanDemand returns the mean demand of the requests of kind 0, in seconds.
-func meanDemand(m *model, l Law, c *Collection) (mean float64) {
-	demands, _ := m.demandsOf(l, 0, m.order())
+func meanDemand(m *model, e *Estimate) (mean float64) {
 	n := 0.0
-	for i, d := range demands {
+	for i, d := range m.demandsOf(e.Law) {
 		if m.executions[i].Kind != 0 {
 			continue
 		}
-		if c != nil {
-			d = c.DemandNs(0, d)
-		}
+		d = e.DemandNs(0, d)
 		n++
 		mean += (d/1e9 - mean) / n
 	}
@@ -43,13 +40,13 @@ func TestCollectionsOfAServer(t *testing.T) {
 			continue
 		}
 		every, lasts := float64(c.EveryNs)/1e9, float64(c.LastsNs)/1e9
-		served := law.Cores / (1 + law.Cores*lasts/(2*every)) / meanDemand(m, law, c)
-		t.Logf("seed %d: every %.3f s for %.3f s, %.2f cores %.2f, %.0f lists/s, %.0f by the law without", seed, every, lasts, law.Cores, cores, served, simple.Cores/meanDemand(m, simple, nil))
+		served := law.Cores / (1 + law.Cores*lasts/(2*every)) / meanDemand(m, &Estimate{Law: law, demands: c.demands})
+		t.Logf("seed %d: every %.3f s for %.3f s, %.2f cores %.2f, %.0f lists/s, %.0f by the law without", seed, every, lasts, law.Cores, cores, served, simple.Cores/meanDemand(m, &Estimate{Law: simple}))
 		if math.Abs(every/0.75-1) > 0.1 || math.Abs(lasts/0.13-1) > 0.5 || cores.Low > 2 || cores.High < 2 || math.Abs(served/lists-1) > 0.1 {
 			t.Errorf("seed %d: every %v s for %v s, cores %v in %v, %v lists/s; want 0.75 s, 0.13 s, 2, and %v", seed, every, lasts, law.Cores, cores, served, lists)
 		}
 		off += math.Abs(served/lists-1) / seeds
-		without += math.Abs(simple.Cores/meanDemand(m, simple, nil)/lists-1) / seeds
+		without += math.Abs(simple.Cores/meanDemand(m, &Estimate{Law: simple})/lists-1) / seeds
 	}
 	if off > without {
 		t.Errorf("the throughput is off by %.1f %%, and by %.1f %% without collections", 100*off, 100*without)
@@ -76,7 +73,7 @@ func TestPairs(t *testing.T) {
 		begin := r.Int64N(2_000_000_000)
 		log = append(log, Execution{begin, begin + 1 + r.Int64N(30_000_000), r.IntN(2)})
 	}
-	c := newCollecting(newModel(log), Law{Cores: 2})
+	c := newCollecting(newModel(log), Law{Cores: 2}, nil)
 	x := make([]float64, len(log))
 	for i := range x {
 		x[i] = r.NormFloat64()

@@ -38,12 +38,13 @@ type Estimate struct {
 	Together float64
 	// Collection is what then makes it slow, if the log shows that, and nil otherwise.
 	Collection *Collection
-	// Turn is what the log says of turns under a law that is given, nil if it is not.
+	// Turn is what the log says of turns under the law; nil if that was not asked, because it is estimated and shows none.
 	Turn *Turn
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 
-	shares bool // that requests share nothing is rejected
+	demands map[int]*stretch // of kinds; nil without turns and collections
+	shares  bool             // that requests share nothing is rejected
 }
 
 const (
@@ -53,6 +54,7 @@ const (
 	widest       = 1.5    // ratio of the bounds of the throughput beyond which the log does not say what it is
 	fewest       = 200    // executions
 	enough       = 20_000 // executions, of more of which only a part is compared
+	wrong        = 1.4    // ratio of demands on the busy server to others beyond which a law that is given is not that of the server
 	coarse, fine = 0.03, 0.001
 )
 
@@ -62,6 +64,114 @@ func New(logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)}, Coherency: Interval{0, math.Inf(1)},
 		Throughput: Interval{0, math.Inf(1)}, Inflation: 1}
 	all := e.join(logs)
+	e.fitWithDelays(all)
+	if e.shares {
+		e.takeTurns(all)
+	}
+	if !e.Identifiable {
+		e.Delays = nil
+	}
+	return e
+}
+
+// Calibration says that a law was measured with requests of a kind, which had a demand then.
+type Calibration struct {
+	Kind     int
+	DemandNs float64
+}
+
+// same is the greatest ratio of the demands of a kind in a log and when it was measured, with which they are taken for the same requests.
+const same = 2
+
+// Given returns what logs say of a law that is known, and of its turn if turnNs is nil. If it is known with which requests it was measured, its
+// cores become those with which the server has the same throughput of the demands of the log. There are no intervals, and no delays.
+func Given(l Law, turnNs *int64, calibrated *Calibration, logs ...[]Execution) *Estimate {
+	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
+	m, without := newModel(e.join(logs)), l
+	if calibrated != nil {
+		e.Law = m.scaled(l, calibrated)
+		l = e.Law
+	}
+	e.Busy = m.busy()
+	for _, k := range m.kinds {
+		e.Executions += len(k)
+	}
+	e.Turn = &Turn{}
+	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(l)
+	if turnNs != nil && *turnNs == 0 {
+		return e
+	}
+	if busier, _, _ := newModel(m.shortTurn().others(m.executions)).compare(l); turnNs == nil && busier > wrong {
+		return e // the law is not that of the server
+	}
+	if t := m.turn(l, 0, true, turnNs); t != nil {
+		if calibrated != nil && t.Ns > 0 && e.Law != without {
+			l, t = m.scaledWith(t, l, without, calibrated)
+			e.Law = l
+		}
+		if e.Turn = &t.Turn; t.Ns > 0 {
+			e.demands = t.runs.demands
+			l.Cores -= t.takes
+			e.Busier, e.SpreadIdle, e.SpreadBusy = newModel(t.others(m.executions)).compare(l)
+		}
+	}
+	return e
+}
+
+// scaled returns a law with the cores with which the throughput of the kind with which it was measured is the same as then. It is the law itself
+// if the kind is rare, or if its demand is so different that these are other requests.
+func (m *model) scaled(l Law, c *Calibration) Law {
+	for _, kind := range m.kinds {
+		if m.executions[kind[0]].Kind != c.Kind {
+			continue
+		}
+		scaled := l
+		for range 20 { // demands depend on the cores, though less than in proportion
+			demands, sum := m.demandsOf(scaled), 0.0
+			for _, i := range kind {
+				sum += demands[i]
+			}
+			ratio := sum / float64(len(kind)) / c.DemandNs
+			if ratio > same || ratio < 1/same {
+				return l
+			}
+			scaled.Cores = l.Cores * ratio
+		}
+		return scaled
+	}
+	return l
+}
+
+// scaledWith returns the law that scaled returns, and the turn under it, with the demands that the log has with turns.
+func (m *model) scaledWith(t *turned, l, without Law, c *Calibration) (Law, *turned) {
+	last, lastOff := 0.0, 0.0
+	for range 6 { // the secant method
+		mean := t.runs.means[c.Kind]
+		if mean == 0 {
+			break // it is short
+		}
+		off := without.Cores*mean/c.DemandNs - l.Cores
+		if math.Abs(off) < 0.005*l.Cores {
+			break
+		}
+		step := off
+		if last > 0 && off != lastOff {
+			step = off * (l.Cores - last) / (lastOff - off)
+		}
+		last, lastOff = l.Cores, off
+		l.Cores = max(l.Cores/1.3, min(1.3*l.Cores, l.Cores+step))
+		again := m.turn(l, 0, true, &t.Ns)
+		if again == nil {
+			break
+		}
+		again.LowNs, again.HighNs, again.Rejected = t.LowNs, t.HighNs, t.Rejected
+		t = again
+	}
+	return l, t
+}
+
+// fitWithDelays estimates the law and the delays of all executions.
+func (e *Estimate) fitWithDelays(all []Execution) {
 	e.fit(all)
 	if without := *e; e.shares {
 		without.Delays = maps.Clone(e.Delays)
@@ -72,33 +182,46 @@ func New(logs ...[]Execution) *Estimate {
 			}
 		}
 	}
-	if !e.Identifiable {
-		e.Delays = nil
-	}
-	return e
 }
 
-// Given returns what logs say of a law that is known, and of its turn if turnNs is nil. There are no intervals, and no delays.
-func Given(l Law, turnNs *int64, logs ...[]Execution) *Estimate {
-	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
-	m := newModel(e.join(logs))
-	e.Busy = m.busy()
-	for _, k := range m.kinds {
-		e.Executions += len(k)
+// takeTurns replaces the law by that of a server with turns, if the log shows any. Short requests that wait for their turn take up nothing
+// meanwhile, and long ones do not progress alike, so that the server seems to have more cores than it has, or contention.
+func (e *Estimate) takeTurns(all []Execution) {
+	m := newModel(all)
+	short := m.shortTurn()
+	if len(short.visits) == 0 {
+		return
 	}
-	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(l)
-	if turnNs == nil {
-		e.Turn = m.turn(l)
-	} else {
-		e.Turn = m.givenTurn(l, *turnNs)
+	x := &Estimate{Law: none(), Inflation: 1, Most: e.Most}
+	for kind, ns := range e.Delays {
+		if short.visits[kind] == 0 && math.IsInf(ns, 1) { // a part of an execution looks like a delay if there are turns
+			x.setDelay(kind, ns)
+		}
 	}
-	return e
+	if x.fit(short.others(all)); !x.Identifiable || math.IsInf(x.Law.Cores, 1) {
+		return
+	}
+	lastsNs := 0.0
+	if x.Collection != nil {
+		lastsNs = float64(x.Collection.LastsNs)
+	}
+	t := newModel(x.shared(all)).turn(Law{Cores: x.Law.Cores}, lastsNs, false, nil)
+	if t == nil || t.Ns == 0 || t.interval.High > widest*t.interval.Low {
+		return
+	}
+	x.Turn, x.Law, x.Cores, x.Throughput, x.demands = &t.Turn, Law{Cores: t.cores}, t.interval, t.interval, t.runs.demands
+	if x.Collection = nil; t.runs.everyNs > 0 {
+		x.Collection = &Collection{EveryNs: int64(t.runs.everyNs), LastsNs: int64(t.lastsNs)}
+	}
+	x.Busy, x.Executions = m.busy(), e.Executions
+	*e = *x
 }
 
 // fit estimates the law of all executions but those of kinds that it finds to share nothing.
 func (e *Estimate) fit(all []Execution) {
 	for {
 		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.Together, e.Collection = none(), false, "", 0, false, 0, nil
+		e.demands = nil
 		m := newModel(e.shared(all))
 		e.Busy = m.busy()
 		for _, k := range m.kinds {
@@ -141,6 +264,14 @@ func (e *Estimate) DelayNs(kind int, tookNs int64) int64 {
 	default:
 		return min(int64(ns), tookNs-1)
 	}
+}
+
+// DemandNs returns the demand of a request of a kind, of the one that a Meter returns, which contains the effects of collections and turns.
+func (e *Estimate) DemandNs(kind int, ns float64) float64 {
+	if s := e.demands[kind]; s != nil {
+		return s.of(ns)
+	}
+	return ns
 }
 
 // shared returns the executions without their delays, which are at their ends.
@@ -368,7 +499,7 @@ func (e *Estimate) collect(m *model) {
 	low.Cores, high.Cores = cores.Low, cores.High
 	throughput := Interval{low.Throughput(e.Busy), high.Throughput(e.Busy)}
 	if throughput.High <= widest*throughput.Low {
-		e.Collection, e.Law, e.Cores, e.Throughput = found, law, cores, throughput
+		e.Collection, e.Law, e.Cores, e.Throughput, e.demands = found, law, cores, throughput, found.demands
 	}
 }
 

@@ -5,19 +5,19 @@ import (
 	"math"
 
 	"apfsim/sim/machine"
-	"apfsim/sim/quantity"
 )
 
-// Meter returns the demands of executions under a law, and with a turn. It is given them in the order of their arrival, and forgets
+// Meter returns the demands of executions under a law. It is given them in the order of their arrival, and forgets
 // them when they have ended.
 type Meter struct {
-	law    Law
-	demand func(tag any, ns float64, free bool)
+	places int
+	demand func(tag any, ns float64, known bool)
 
-	server  *machine.Machine // which begins and ends jobs when the log does
-	nowNs   int64
-	pending changes
-	order   int64
+	server    *machine.Machine // which begins and ends the jobs that share it when the log does
+	pending   changes
+	order     int64
+	n         int   // requests that execute
+	crowdedNs int64 // when there was last no place for one of them
 }
 
 // endless is a demand that no execution is served.
@@ -25,23 +25,31 @@ const endless = 1 << 46 // 19 hours
 
 // change is a beginning or an end of an execution.
 type change struct {
-	ns    int64
-	endNs int64 // of a beginning; 0 of an end
-	slot  int32 // of an end
-	free  bool  // of an end
-	order int64
-	tag   any
+	ns      int64
+	endNs   int64 // of a beginning; 0 of an end
+	beginNs int64 // of an end
+	slot    int32 // of the end of one that shares the server
+	short   bool
+	order   int64
+	tag     any
 }
 
-// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends, and says whether
-// a place was free when it began.
-func NewMeter(l Law, turnNs int64, demand func(tag any, ns float64, free bool)) *Meter {
-	return &Meter{law: l, demand: demand, server: machine.New(l.capacity(turnNs))}
+// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends. The demand of a short request
+// is how long it has executed, and is known if there was a place for everybody meanwhile (Turn). Those of the others are known, and share what
+// short ones leave; t is nil if there are no short ones.
+func NewMeter(l Law, t *Turn, demand func(tag any, ns float64, known bool)) *Meter {
+	m := &Meter{demand: demand, places: math.MaxInt}
+	if t != nil && t.Ns > 0 {
+		m.places = machine.Places(l.Cores)
+		l.Cores -= t.takes
+	}
+	m.server = machine.New(l.capacity())
+	return m
 }
 
 // capacity returns a law as that of a machine.
-func (l Law) capacity(turnNs int64) *machine.Capacity {
-	c := &machine.Capacity{Cores: l.Cores, Contention: l.Contention, Coherency: l.Coherency, Turn: quantity.Duration(turnNs)}
+func (l Law) capacity() *machine.Capacity {
+	c := &machine.Capacity{Cores: l.Cores, Contention: l.Contention, Coherency: l.Coherency}
 	if math.IsInf(l.Cores, 1) {
 		c.Cores = 0
 	}
@@ -49,10 +57,10 @@ func (l Law) capacity(turnNs int64) *machine.Capacity {
 }
 
 // Add adds an execution, which takes some time, of a request that has arrived at arrivalNs, not before those that were added before.
-func (m *Meter) Add(arrivalNs, beginNs, endNs int64, tag any) {
+func (m *Meter) Add(arrivalNs, beginNs, endNs int64, short bool, tag any) {
 	m.advance(arrivalNs)
 	m.order++
-	heap.Push(&m.pending, change{ns: beginNs, endNs: endNs, order: m.order, tag: tag})
+	heap.Push(&m.pending, change{ns: beginNs, endNs: endNs, short: short, order: m.order, tag: tag})
 }
 
 // Close ends all executions.
@@ -71,25 +79,23 @@ func (m *Meter) advance(ns int64) {
 
 func (m *Meter) next() {
 	c := heap.Pop(&m.pending).(change)
-	m.pass(c.ns)
-	if c.endNs == 0 {
-		m.demand(c.tag, endless-m.server.Cancel(c.ns, c.slot), c.free)
+	if c.endNs > 0 {
+		m.n++
+		end := change{ns: c.endNs, beginNs: c.ns, short: c.short, order: c.order, tag: c.tag}
+		if !c.short {
+			end.slot = m.server.Begin(c.ns, endless)
+		}
+		heap.Push(&m.pending, end)
 		return
 	}
-	free := float64(m.server.N()) < math.Ceil(m.law.Cores)
-	heap.Push(&m.pending, change{ns: c.endNs, slot: m.server.Begin(c.ns, endless), free: free, order: c.order, tag: c.tag})
-}
-
-// pass ends the turns that are over before a time.
-func (m *Meter) pass(ns int64) {
-	for {
-		slot, atNs, ok := m.server.Next(m.nowNs)
-		if !ok || slot != machine.Step || atNs > ns {
-			m.nowNs = ns
-			return
-		}
-		m.nowNs = atNs
-		m.server.Advance(atNs)
+	if m.n > m.places {
+		m.crowdedNs = c.ns
+	}
+	m.n--
+	if c.short {
+		m.demand(c.tag, float64(c.ns-c.beginNs), c.beginNs >= m.crowdedNs)
+	} else {
+		m.demand(c.tag, endless-m.server.Cancel(c.ns, c.slot), true)
 	}
 }
 

@@ -14,11 +14,7 @@ const (
 
 // meanDemands returns for each execution the mean demand of its kind, or its own if the kind is rare.
 func (m *model) meanDemands(l Law) []float64 {
-	m.timeline.served(l.Speed, m.served)
-	demands := make([]float64, len(m.executions))
-	for i := range demands {
-		demands[i] = m.served[m.end[i]] - m.served[m.begin[i]]
-	}
+	demands := m.demandsOf(l)
 	for _, kind := range m.kinds {
 		mean := 0.0
 		for _, i := range kind {

@@ -109,7 +109,7 @@ func TestMistakesInTheStore(t *testing.T) {
     reed: 1ms
     write: -4ms
     readCapacity: {cores: 1, measured: 4}
-    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}, turn: 10ms, collection: {every: 1s, lasts: 1ms}}
+    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}, turn: 10ms, collection: {every: 1s, lasts: 1ms}, calibrated: {verb: list, resource: pods, demand: 1ms}}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
     eventTTL: 0s
@@ -125,6 +125,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:11:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
 		"s.yaml:11:122: spec.store.writeCapacity.turn: cannot be set here: transactions of etcd take no turns; that of a server is spec.servers.capacity.turn",
 		"s.yaml:11:140: spec.store.writeCapacity.collection: cannot be set here: it is that of a server, spec.servers.capacity.collection",
+		"s.yaml:11:177: spec.store.writeCapacity.calibrated: cannot be set here: it is that of a server, spec.servers.capacity.calibrated",
 		"s.yaml:12:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:13:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:13:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
@@ -222,6 +223,12 @@ func TestMistakesInTurns(t *testing.T) {
 	wantMistakes(t, mistakes, "s.yaml:6:47: spec.servers.capacity.turn: needs cores, for which the requests take turns; set cores, or leave turn out")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, collection: {every: 1s, lasts: 100ms}}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:6:53: spec.servers.capacity.collection: needs cores, of which the collector takes a part; set cores, or leave collection out")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, calibrated: {verb: list, resource: pods, demand: 1ms}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:53: spec.servers.capacity.calibrated: needs cores, which were measured with that request; set cores, or leave calibrated out")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, calibrated: {verb: list, demand: 0s}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes,
+		"s.yaml:6:46: spec.servers.capacity.calibrated.resource: is missing",
+		"s.yaml:6:67: spec.servers.capacity.calibrated.demand: want more than 0s")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 0s, last: 1ms}}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		"s.yaml:6:46: spec.servers.capacity.collection.lasts: is missing",
