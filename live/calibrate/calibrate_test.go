@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"apfsim/core/classify"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/live/load"
 	"apfsim/sim/scenario/loader"
@@ -122,11 +123,16 @@ func TestParametersAreRecovered(t *testing.T) {
 				if !got.Identifiable {
 					t.Fatal("it is not identifiable")
 				}
+				got.Request = &classify.Attributes{}
+				got.Request.Verb, got.Request.APIGroup, got.Request.Resource, got.Request.Namespace = "list", "apps", "deployments", "big"
 				text := "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec:\n  duration: 1s\n  servers: {capacity: " + got.Fields() + "}\n" +
 					"  workload: [{name: a, as: {user: a}, request: {verb: get, path: /version}, execution: 1ms, arrivals: {poisson: {rate: 1/s}}}]\n"
 				all, wrong := loader.Load(fstest.MapFS{"s.yaml": {Data: []byte(text)}}, "s.yaml", loader.Options{})
 				if len(wrong) > 0 || all[0].Spec.Servers.Capacity.Interval == nil {
 					t.Fatalf("a scenario does not take %s: %v", got.Fields(), wrong)
+				}
+				if x, cores := all[0].Spec.Servers.Capacity.Calibrated, !math.IsInf(got.Law.Cores, 1); (x != nil) != cores || cores && (x.Verb != "list" || x.Group != "apps" || x.Resource != "deployments" || x.Namespace != "big" || x.Demand == 0) {
+					t.Errorf("measured with %+v", x)
 				}
 				if d := got.Demand.Seconds() / 0.010; d < 0.95 || d > 1.05 {
 					t.Errorf("demand %v, want 10ms", got.Demand)

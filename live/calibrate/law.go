@@ -10,9 +10,12 @@ import (
 	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"apfsim/core/classify"
 	"apfsim/experiment/fit/shape"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/reports/format"
+	"apfsim/sim/machine"
+	"apfsim/sim/quantity"
 )
 
 // Capacity is what a curve says of the capacity of its server.
@@ -23,6 +26,9 @@ type Capacity struct {
 	Identifiable bool          // whether the curve shows how requests share the server
 	Reason       string        // why not; "" if it does
 	Measured     int           // requests that executed at a time, at most
+
+	// Request is the one with which it was measured; nil if there were several.
+	Request *classify.Attributes
 
 	// Intervals of 95 %. Cores has no upper bound if contention or coherency explain the curve as well.
 	Cores, Contention, Coherency sharing.Interval
@@ -282,6 +288,28 @@ func (c *Capacity) String() string {
 		between("contention", c.Law.Contention, c.Contention), between("coherency", c.Law.Coherency, c.Coherency), c.Measured)
 }
 
+// Machine returns the capacity as a run has it; nil if it is not known.
+func (c *Capacity) Machine() *machine.Capacity {
+	if !c.Identifiable {
+		return nil
+	}
+	m := &machine.Capacity{Contention: c.Law.Contention, Coherency: c.Law.Coherency, Calibrated: c.calibration()}
+	if !math.IsInf(c.Law.Cores, 1) {
+		m.Cores = c.Law.Cores
+	}
+	return m
+}
+
+// calibration returns with what the cores were measured; nil if there are none, or if that is not one request.
+func (c *Capacity) calibration() *machine.Calibration {
+	if !c.Identifiable || math.IsInf(c.Law.Cores, 1) || c.Request == nil {
+		return nil
+	}
+	r := c.Request
+	return &machine.Calibration{Verb: r.Verb, Group: r.APIGroup, Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+		Demand: quantity.Duration(c.Demand)}
+}
+
 // Fields returns spec.servers.capacity of a scenario.
 func (c *Capacity) Fields() string {
 	var fields, intervals []string
@@ -300,6 +328,16 @@ func (c *Capacity) Fields() string {
 		add("cores", c.Law.Cores, c.Cores)
 		add("contention", c.Law.Contention, c.Contention)
 		add("coherency", c.Law.Coherency, c.Coherency)
+	}
+	if x := c.calibration(); x != nil {
+		text := "calibrated: {"
+		for _, f := range []struct{ name, value string }{{"verb", x.Verb}, {"group", x.Group}, {"resource", x.Resource}, {"subresource", x.Subresource},
+			{"namespace", x.Namespace}, {"name", x.Name}} {
+			if f.value != "" {
+				text += f.name + ": " + f.value + ", "
+			}
+		}
+		fields = append(fields, text+"demand: "+shape.Duration(float64(x.Demand))+"}")
 	}
 	fields = append(fields, fmt.Sprintf("measured: %d", max(1, c.Measured)))
 	if len(intervals) > 0 {

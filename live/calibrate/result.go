@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"apfsim/core/classify"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/files"
@@ -30,8 +31,9 @@ type Measurement struct {
 	StartedAt     time.Time `json:"startedAt"`
 	Requests      []string  `json:"requests"` // method and URL
 	*Curve
-	Capacity *Capacity `json:"-"`
-	Fitted   *fitted   `json:"capacity"` // null if there is nothing to fit to
+	Request  *classify.Attributes `json:"-"` // of the only kind; nil if there are several
+	Capacity *Capacity            `json:"-"`
+	Fitted   *fitted              `json:"capacity"` // null if there is nothing to fit to
 }
 
 // fitted is a capacity as JSON has it. Bounds that do not exist are null.
@@ -70,21 +72,10 @@ func newFitted(c *Capacity) *fitted {
 	return f
 }
 
-// Law returns the capacity; nil if it is not known.
-func (m *Measurement) Law() *sharing.Law {
-	if m.Fitted == nil || !m.Fitted.Identifiable {
-		return nil
-	}
-	l := &sharing.Law{Cores: math.Inf(1), Contention: m.Fitted.Contention, Coherency: m.Fitted.Coherency}
-	if m.Fitted.Cores != nil {
-		l.Cores = *m.Fitted.Cores
-	}
-	return l
-}
-
 // Fit fits the capacity to the curve. The error says that there is nothing to fit to.
 func (m *Measurement) Fit() (err error) {
 	if m.Capacity, err = Fit(m.Curve); err == nil {
+		m.Capacity.Request = m.Request
 		m.Fitted = newFitted(m.Capacity)
 	}
 	return err

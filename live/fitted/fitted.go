@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"apfsim/experiment/fit"
 	"apfsim/experiment/fit/check"
 	"apfsim/experiment/fit/shape"
-	"apfsim/experiment/fit/sharing"
 	"apfsim/experiment/incident"
+	"apfsim/sim/machine"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
@@ -47,7 +46,7 @@ const scenarioFile = "fitted.yaml"
 // fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
 // folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, otherwise it is fitted, also to the
 // logs to which scenarios in other folders of the run were.
-func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law, others []string) (*fit.Fitted, string, error) {
+func (l *Logs) fit(ctx context.Context, folder string, capacity *machine.Capacity, others []string) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -90,14 +89,18 @@ func (l *Logs) fit(ctx context.Context, folder string, capacity *sharing.Law, ot
 }
 
 // withCapacity returns the text of a scenario with a capacity of its servers.
-func withCapacity(text []byte, law *sharing.Law) ([]byte, error) {
+func withCapacity(text []byte, c *machine.Capacity) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	fields := map[string]any{"contention": law.Contention, "coherency": law.Coherency}
-	if !math.IsInf(law.Cores, 1) {
-		fields["cores"] = law.Cores
+	fields := map[string]any{"contention": c.Contention, "coherency": c.Coherency}
+	if c.Cores > 0 {
+		fields["cores"] = c.Cores
+	}
+	if x := c.Calibrated; x != nil {
+		fields["calibrated"] = map[string]any{"verb": x.Verb, "group": x.Group, "resource": x.Resource, "subresource": x.Subresource,
+			"namespace": x.Namespace, "name": x.Name, "demand": x.Demand.String()}
 	}
 	shape.SetField(shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers"), "capacity", shape.ValueNode(fields))
 	return yaml.Marshal(&doc)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"apfsim/experiment/fit/sharing"
 	"apfsim/live/outcome"
+	"apfsim/sim/machine"
 )
 
 // logged copies the logs of a real server, of a minute, to a folder.
@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 
 // A capacity that was measured is that of the model.
 func TestModelOfMeasuredCapacity(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model", &sharing.Law{Cores: 1.5})
+	m, err := Fit(context.Background(), logged(t), "model", &machine.Capacity{Cores: 1.5})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"apfsim/experiment/fit/sharing"
 	"apfsim/internal/atomicfile"
 	"apfsim/live/outcome"
+	"apfsim/sim/machine"
 )
 
 // Model is a scenario that is fitted to the log of one load of a server, to predict another load.
@@ -31,7 +31,7 @@ type Servers struct {
 
 // Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, that is the one of the model, and
 // otherwise it is fitted, also to the logs of models in other folders.
-func Fit(ctx context.Context, l Logs, folder string, capacity *sharing.Law, others ...string) (*Model, error) {
+func Fit(ctx context.Context, l Logs, folder string, capacity *machine.Capacity, others ...string) (*Model, error) {
 	f, file, err := l.fit(ctx, folder, capacity, others)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"apfsim/experiment/fit/sharing"
 	"apfsim/live/apiserver"
 	"apfsim/live/calibrate"
 	"apfsim/live/fitted"
@@ -21,6 +20,7 @@ import (
 	"apfsim/live/observed"
 	"apfsim/live/outcome"
 	"apfsim/live/sender"
+	"apfsim/sim/machine"
 	"apfsim/sim/scenario"
 )
 
@@ -137,17 +137,26 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 
 // PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads. The capacity is fitted to the log
 // of the load and to those of the lighter ones. One more scenario is fitted to the lightest load with the capacity that closed loops have measured.
-func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int, measured *sharing.Law) (fits []BusyFit, err error) {
+func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int, curve *calibrate.Measurement) (fits []BusyFit, err error) {
 	base, err := outcome.Load(file)
 	if err != nil {
 		return nil, err
 	}
+	first, _ := base.Spec.Workload[0].Requests[0].AttributesWithoutPath("", nil, 0)
+	if first.Verb == "create" {
+		first.Name = "" // each creates another object
+	}
+	curve.Request = &first
+	if err := curve.Fit(); err != nil {
+		return nil, err
+	}
+	measured := curve.Capacity.Machine()
 	models := FittedLoads
 	if measured != nil {
 		models++
 	}
 	for k := range models {
-		i, capacity := k, (*sharing.Law)(nil)
+		i, capacity := k, (*machine.Capacity)(nil)
 		if k == FittedLoads {
 			i, capacity = 0, measured
 		}
@@ -252,7 +261,7 @@ func (a *admin) load(ctx context.Context, prefix string, plan *outcome.Run, l *B
 }
 
 // predict fits a scenario to the log of one of the loads, and runs it with all of them.
-func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured *sharing.Law) (*BusyFit, error) {
+func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured *machine.Capacity) (*BusyFit, error) {
 	folder := func(load int) string { return fmt.Sprintf("fitted-%v", Loads[load]) }
 	of, lighter := folder(load), []string(nil)
 	if measured != nil {

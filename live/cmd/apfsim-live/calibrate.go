@@ -278,6 +278,9 @@ func (f *calibration) measure(ctx context.Context, stdout, stderr io.Writer, c *
 	for _, call := range t.calls {
 		m.Requests = append(m.Requests, call.Method+" "+call.URL())
 	}
+	if len(t.attributes) == 1 {
+		m.Request = &t.attributes[0]
+	}
 	unknown := namesErr
 	if unknown == nil {
 		_, unknown = s.counters(ctx)

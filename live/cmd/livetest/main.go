@@ -223,7 +223,7 @@ func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserv
 		for _, l := range r.Loads {
 			began = append(began, l.Began)
 		}
-		fits, err := trial.PredictBusy(ctx, file, dir(n), began, o.seeds, results.Curve.Law())
+		fits, err := trial.PredictBusy(ctx, file, dir(n), began, o.seeds, results.Curve)
 		if err != nil {
 			return false, err
 		}
