@@ -159,14 +159,14 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 			found.LowNs, found.HighNs = min(found.LowNs, x.Ns), max(found.HighNs, x.Ns)
 		}
 	}
-	found.interval = Interval{0, math.Inf(1)}
+	found.interval = Interval{0, float64(t.places) + machine.Small}
 	if !coresGiven {
 		t.set(found.Ns, found.visits)
 		if x, ok := c.cores(collected{found.cores, found.lastsNs}, student); ok {
 			found.interval.Low = min(x, found.cores)
 		}
 		if x, ok := c.cores(collected{found.cores, found.lastsNs}, -student); ok {
-			found.interval.High = x
+			found.interval.High = min(x, found.interval.High)
 		}
 	}
 	return found
