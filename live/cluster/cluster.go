@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,6 +33,7 @@ type Cluster struct {
 	Proxy   string   // scheme and host of the proxy through which it is reached; empty for none
 
 	client *http.Client
+	config *rest.Config
 	most   int64 // bytes of an answer that are read
 }
 
@@ -97,18 +99,31 @@ func Open(file, contextName string, writes bool) (*Cluster, error) {
 		}
 		return next
 	}
-	client, err := rest.HTTPClientFor(config)
+	client, err := newClient(config)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %s: %w", file, err)
 	}
-	own := *client // it may be a client that others use, too
-	// Neither credentials nor load go to where the server may refer to.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	proxy, err := proxyOf(config, server)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, named.Cluster, err)
 	}
-	return &Cluster{File: file, Context: contextName, User: named.AuthInfo, Server: server, Proxy: proxy, client: &own, most: guard.MostAnswer}, nil
+	return &Cluster{File: file, Context: contextName, User: named.AuthInfo, Server: server, Proxy: proxy, client: client, config: config, most: guard.MostAnswer}, nil
+}
+
+// newClient returns a client with connections of its own.
+func newClient(config *rest.Config) (*http.Client, error) {
+	alone := *config
+	if alone.Dial == nil { // clients whose functions differ share no transport
+		alone.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	client, err := rest.HTTPClientFor(&alone)
+	if err != nil {
+		return nil, err
+	}
+	own := *client
+	// Neither credentials nor load go to where the server may refer to.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own, nil
 }
 
 // proxyOf returns the scheme and the host of the proxy of the file or of the environment; empty for none. A proxy
@@ -181,6 +196,9 @@ func listed(names []string) string {
 
 // Client returns the client that authenticates as the user.
 func (c *Cluster) Client() *http.Client { return c.client }
+
+// NewClient returns another client of the same user, with connections of its own.
+func (c *Cluster) NewClient() (*http.Client, error) { return newClient(c.config) }
 
 // StatusError is an answer with another status than 200.
 type StatusError struct {

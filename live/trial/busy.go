@@ -210,10 +210,15 @@ func (a *admin) curve(ctx context.Context, requests []outcome.Outcome, workload 
 		return nil, fmt.Errorf("the workload %s sends no request", workload)
 	}
 	var sent atomic.Int64
+	var clients [calibrationClients]*http.Client // each with a connection, as those of a cluster have
+	for i := range clients {
+		clients[i] = a.server.Client(apiserver.Administrator)
+		defer clients[i].CloseIdleConnections()
+	}
 	return calibrate.Run(ctx, calibrate.Options{
 		Step: calibrationStep, MaxLatency: calibrationLatency, MaxClients: calibrationClients, MaxRequests: math.MaxInt64,
-		Send: func(ctx context.Context, _, _ int) load.Answer {
-			r := a.request(&requests[first], fmt.Sprintf("curve-%d", sent.Add(1)), a.client)
+		Send: func(ctx context.Context, client, _ int) load.Answer {
+			r := a.request(&requests[first], fmt.Sprintf("curve-%d", sent.Add(1)), clients[client])
 			r.At = 0
 			answer := sender.Send(ctx, time.Now(), []sender.Request{r})[0]
 			return load.Answer{Status: answer.Status, Err: answer.Err}

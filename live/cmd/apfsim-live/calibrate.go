@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -251,9 +252,24 @@ func (f *calibration) measure(ctx context.Context, stdout, stderr io.Writer, c *
 	s := &schemas{cluster: c, seen: map[string]bool{}}
 	names, namesErr := c.FlowControl(ctx)
 	s.names = names
+	clients := make([]*http.Client, f.maxClients) // each with a connection, as those of a cluster have
+	defer func() {
+		for _, client := range clients {
+			if client != nil {
+				client.CloseIdleConnections()
+			}
+		}
+	}()
 	o := calibrate.Options{Step: f.step, MaxLatency: f.maxLatency, MaxClients: f.maxClients, MaxRequests: f.most}
 	o.Send = func(ctx context.Context, client, number int) load.Answer {
-		a := load.Send(ctx, c.Client(), c.Server, t.calls[(client+number)%len(t.calls)], 0, nil)
+		if clients[client] == nil {
+			own, err := c.NewClient()
+			if err != nil {
+				return load.Answer{Err: err}
+			}
+			clients[client] = own
+		}
+		a := load.Send(ctx, clients[client], c.Server, t.calls[(client+number)%len(t.calls)], 0, nil)
 		s.note(a.SchemaUID)
 		return a
 	}
