@@ -365,14 +365,11 @@ func (f *heartbeatFit) String() string {
 		cores, f.capacity.Law.Contention, f.capacity.Law.Coherency, f.capacity.Demand.Round(10*time.Microsecond), middle(f.writes))
 }
 
-// goTurn is how long a goroutine runs until Go makes it give way (runtime/proc.go, forcePreemptNS). Closed loops do not show it.
-const goTurn = 10 * time.Millisecond
-
 // assignments returns the fields of the scenario.
 func (f *heartbeatFit) assignments() []string {
 	law := fmt.Sprintf("contention: %v, coherency: %v", f.capacity.Law.Contention, f.capacity.Law.Coherency)
 	if !math.IsInf(f.capacity.Law.Cores, 1) {
-		law += fmt.Sprintf(", cores: %v, turn: %v", f.capacity.Law.Cores, goTurn)
+		law += fmt.Sprintf(", cores: %v", f.capacity.Law.Cores)
 	}
 	all := []string{"spec.servers.capacity={" + law + "}"}
 	if len(f.writes) > 0 {

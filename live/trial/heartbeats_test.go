@@ -102,7 +102,7 @@ func TestHeartbeatFit(t *testing.T) {
 	}
 	fit := fitHeartbeats(sc, []outcome.Outcome{executed("lists", "list", 30), executed("lists", "list", 10), executed("nodes", "update", 3)},
 		&calibrate.Capacity{Law: sharing.Law{Cores: 1.5, Contention: 0.1}, Demand: 10 * time.Millisecond})
-	want := []string{"spec.servers.capacity={contention: 0.1, coherency: 0, cores: 1.5, turn: 10ms}", "spec.store.write={empirical: {values: [2.75ms]}}",
+	want := []string{"spec.servers.capacity={contention: 0.1, coherency: 0, cores: 1.5}", "spec.store.write={empirical: {values: [2.75ms]}}",
 		"spec.workload[0].execution={empirical: {values: [5ms, 15ms]}}"}
 	got := fit.assignments()
 	if d := cmp.Diff(want, got[:3]); d != "" || len(got) != 5 {
