@@ -195,11 +195,18 @@ func (f *fitter) estimateCapacity() error {
 	}
 	kinds := kinds{}
 	logs := kinds.of(&f.executed)
+	f.executed.servers = nil
+	others, why, err := f.capacityFrom(kinds)
+	if err != nil {
+		return err
+	}
 	if law := f.base.Capacity; law != nil {
-		f.executed.servers = nil
-		e := sharing.Given(*law, f.base.TurnNs, f.calibration(kinds), logs...)
+		if why != "" {
+			f.note("capacity: a log of --capacity-from is left out: %s", why)
+		}
+		e := sharing.Given(*law, f.base.TurnNs, f.calibration(kinds), logs, others...)
 		c.give(e)
-		c.Logs = len(logs)
+		c.Logs = len(logs) + len(others)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
 		} else if f.base.Calibrated != nil {
@@ -211,24 +218,11 @@ func (f *fitter) estimateCapacity() error {
 		f.note("%s", c)
 		return nil
 	}
-	f.executed.servers = nil
-	for _, l := range f.options.CapacityFrom {
-		other := &fitter{options: f.options, base: f.base, report: &Report{}}
-		if err := EachEntry(l.Open, l.File, other.learn); err != nil {
-			return err
-		}
-		if other.report.Requests == 0 {
-			return document.Errors{{Position: document.Position{File: l.File}, Message: "has no request; want at least one"}}
-		}
-		other.setTimes()
-		other.group()
-		// A log of several servers has one timeline for each, however many servers the scenario has.
-		if why := other.executed.why(len(other.executed.servers)); why != "" {
-			unknown(l.File + ": " + why)
-			return nil
-		}
-		logs = append(logs, kinds.of(&other.executed)...)
+	if why != "" {
+		unknown(why)
+		return nil
 	}
+	logs = append(logs, others...)
 	e := sharing.New(logs...)
 	c.set(e)
 	c.Logs = len(logs)
@@ -245,6 +239,27 @@ func (f *fitter) estimateCapacity() error {
 		f.turn, f.kinds = e.Turn, kinds
 	}
 	return nil
+}
+
+// capacityFrom returns the executions of the logs of other times with their kinds, or why one does not tell the capacity.
+func (f *fitter) capacityFrom(kinds kinds) (logs [][]sharing.Execution, why string, err error) {
+	for _, l := range f.options.CapacityFrom {
+		other := &fitter{options: f.options, base: f.base, report: &Report{}}
+		if err := EachEntry(l.Open, l.File, other.learn); err != nil {
+			return nil, "", err
+		}
+		if other.report.Requests == 0 {
+			return nil, "", document.Errors{{Position: document.Position{File: l.File}, Message: "has no request; want at least one"}}
+		}
+		other.setTimes()
+		other.group()
+		// A log of several servers has one timeline for each, however many servers the scenario has.
+		if why := other.executed.why(len(other.executed.servers)); why != "" {
+			return nil, l.File + ": " + why, nil
+		}
+		logs = append(logs, kinds.of(&other.executed)...)
+	}
+	return logs, "", nil
 }
 
 // calibration returns the kind of requests with which the capacity given was measured, nil if that is not known, or if the log has none.

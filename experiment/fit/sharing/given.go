@@ -1,6 +1,9 @@
 package sharing
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Calibration says that a law was measured with requests of a kind, which had a demand then.
 type Calibration struct {
@@ -12,13 +15,26 @@ type Calibration struct {
 const same = 2
 
 // Given returns what logs say of a law that is known, and of its turn if turnNs is nil. If it is known with which requests it was measured, its
-// cores become those with which the server has the same throughput of the demands of the log. There are no intervals, and no delays.
-func Given(l Law, turnNs *int64, calibrated *Calibration, logs ...[]Execution) *Estimate {
+// cores become those with which the server has the same throughput of the demands of its own logs; those of other times inform the turn only. There
+// are no intervals, and no delays.
+func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, others ...[]Execution) *Estimate {
 	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
-	m, measured := newModel(e.join(logs)), l
+	m, measured := newModel(e.join(slices.Concat(own, others))), l
 	if calibrated != nil {
-		e.Law = m.scaled(l, calibrated)
-		l = e.Law
+		of := m
+		if len(others) > 0 {
+			of = newModel(new(Estimate).join(own))
+		}
+		e.Law = of.scaled(l, calibrated)
+		if l = e.Law; of != m { // what follows compares with the demands of all logs
+			// Short requests are left out, because they take up nothing while they wait for turns.
+			long := func(m *model) float64 {
+				return newModel(m.shortTurn().others(m.executions)).meanDemand(l, calibrated.Kind)
+			}
+			if all := long(m); all > 0 {
+				calibrated = &Calibration{calibrated.Kind, calibrated.DemandNs * all / long(of)}
+			}
+		}
 	}
 	e.Busy = m.busy()
 	for _, k := range m.kinds {
@@ -49,25 +65,29 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, logs ...[]Execution) *
 // scaled returns a law with the cores with which the throughput of the kind with which it was measured is the same as then. It is the law itself
 // if the kind is rare, or if its demand is so different that these are other requests.
 func (m *model) scaled(l Law, c *Calibration) Law {
-	for _, kind := range m.kinds {
-		if m.executions[kind[0]].Kind != c.Kind {
-			continue
+	scaled := l
+	for range 20 { // demands depend on the cores, though less than in proportion
+		ratio := m.meanDemand(scaled, c.Kind) / c.DemandNs
+		if ratio > same || same*ratio < 1 {
+			return l
 		}
-		scaled := l
-		for range 20 { // demands depend on the cores, though less than in proportion
-			demands, sum := m.demandsOf(scaled), 0.0
+		scaled.Cores = l.Cores * ratio
+	}
+	return scaled
+}
+
+// meanDemand returns the mean demand of a kind under a law, 0 if the kind is rare.
+func (m *model) meanDemand(l Law, ofKind int) float64 {
+	for _, kind := range m.kinds {
+		if m.executions[kind[0]].Kind == ofKind {
+			demands, sum := m.demandsOf(l), 0.0
 			for _, i := range kind {
 				sum += demands[i]
 			}
-			ratio := sum / float64(len(kind)) / c.DemandNs
-			if ratio > same || ratio < 1/same {
-				return l
-			}
-			scaled.Cores = l.Cores * ratio
+			return sum / float64(len(kind))
 		}
-		return scaled
 	}
-	return l
+	return 0
 }
 
 // scaledWith returns the law that scaled returns, and the turn under it, with the demands that the log has with turns.
