@@ -142,10 +142,15 @@ func TestParametersAreRecovered(t *testing.T) {
 						t.Errorf("the throughput of %d requests is %.3f times the true one", n, x)
 					}
 				}
+				truth := c.law.Throughput(got.Measured) / 0.010
+				perSecond := got.Law.Throughput(got.Measured) / got.Demand.Seconds()
+				if got.Throughput.Low > 1 || got.Throughput.High < 1 || got.Throughput.Low < 0.85 || got.Throughput.High > 1.15 {
+					t.Errorf("the throughput is in %.3f", got.Throughput)
+				}
 				for _, p := range []struct {
 					truth float64
 					in    sharing.Interval
-				}{{c.law.Cores, got.Cores}, {c.law.Contention, got.Contention}, {c.law.Coherency, got.Coherency}} {
+				}{{truth / perSecond, got.Throughput}, {c.law.Cores, got.Cores}, {c.law.Contention, got.Contention}, {c.law.Coherency, got.Coherency}} {
 					of++
 					if p.truth >= p.in.Low && p.truth <= p.in.High {
 						inside++

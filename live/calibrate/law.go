@@ -32,6 +32,9 @@ type Capacity struct {
 
 	// Intervals of 95 %. Cores has no upper bound if contention or coherency explain the curve as well.
 	Cores, Contention, Coherency sharing.Interval
+	// Throughput is that of Measured requests at a time, in parts of that of the law. Parameters that explain the same curve balance each other, so
+	// that it is known better than each of them.
+	Throughput sharing.Interval
 	// Scatter is how much the throughputs differ from the law, in their standard errors; 1 or more.
 	Scatter float64
 }
@@ -212,6 +215,7 @@ func (f *fitter) fit() *Capacity {
 	}
 	c.Contention = sharing.Interval{Low: bound(contention, 0), High: bound(contention, greatest[contention])}
 	c.Coherency = sharing.Interval{Low: bound(coherency, 0), High: bound(coherency, greatest[coherency])}
+	c.Throughput = f.throughputs(starts, around, c.Measured, best+allowed)
 	nothing, alone := f.least(parameters{}, starts)
 	c.Demand = time.Duration(1e9 * math.Exp(nothing[demand]))
 	switch {
@@ -269,6 +273,32 @@ func (f *fitter) bound(starts []parameters, around parameters, k int, limit, mos
 	return inside
 }
 
+// throughputs returns the least and the greatest throughput of so many requests at a time, in parts of that of a solution, with which the least misfit is at
+// most so much.
+func (f *fitter) throughputs(starts []parameters, around parameters, executing int, most float64) sharing.Interval {
+	perSecond := f.law(around).Throughput(executing) / math.Exp(around[demand])
+	agrees := func(part float64) bool {
+		// As if it had been measured with so many clients, and with hardly any error.
+		g := &fitter{points: append(slices.Clone(f.points), point{clients: executing, log: math.Log(part * perSecond), err: leastError / 5}), most: f.most}
+		moved := around
+		moved[demand] -= math.Log(part)
+		_, misfit := g.least(parameters{}, append([]parameters{moved}, starts...), perCore, contention, coherency)
+		return misfit <= most
+	}
+	bound := func(limit float64) float64 {
+		inside, outside := 1.0, limit
+		for range 12 {
+			if middle := (inside + outside) / 2; agrees(middle) {
+				inside = middle
+			} else {
+				outside = middle
+			}
+		}
+		return inside
+	}
+	return sharing.Interval{Low: bound(0), High: bound(2)}
+}
+
 // String returns the capacity in a sentence, with its intervals.
 func (c *Capacity) String() string {
 	if !c.Identifiable {
@@ -288,18 +318,6 @@ func (c *Capacity) String() string {
 		between("contention", c.Law.Contention, c.Contention), between("coherency", c.Law.Coherency, c.Coherency), c.Measured)
 }
 
-// Machine returns the capacity as a run has it; nil if it is not known.
-func (c *Capacity) Machine() *machine.Capacity {
-	if !c.Identifiable {
-		return nil
-	}
-	m := &machine.Capacity{Contention: c.Law.Contention, Coherency: c.Law.Coherency, Calibrated: c.calibration()}
-	if !math.IsInf(c.Law.Cores, 1) {
-		m.Cores = c.Law.Cores
-	}
-	return m
-}
-
 // calibration returns with what the cores were measured; nil if there are none, or if that is not one request.
 func (c *Capacity) calibration() *machine.Calibration {
 	if !c.Identifiable || math.IsInf(c.Law.Cores, 1) || c.Request == nil {
@@ -310,7 +328,7 @@ func (c *Capacity) calibration() *machine.Calibration {
 		Demand: quantity.Duration(c.Demand)}
 }
 
-// Fields returns spec.servers.capacity of a scenario.
+// Fields returns spec.servers.capacity of a scenario. Of cores that have a contention or a coherency beside them, the interval is that of the throughput.
 func (c *Capacity) Fields() string {
 	var fields, intervals []string
 	add := func(name string, x float64, of sharing.Interval) {
@@ -325,9 +343,14 @@ func (c *Capacity) Fields() string {
 		intervals = append(intervals, fmt.Sprintf("%s: {%s}", name, bounds))
 	}
 	if c.Identifiable {
-		add("cores", c.Law.Cores, c.Cores)
-		add("contention", c.Law.Contention, c.Contention)
-		add("coherency", c.Law.Coherency, c.Coherency)
+		cores, contention, coherency := c.Cores, c.Contention, c.Coherency
+		if !math.IsInf(c.Law.Cores, 1) && c.Law.Contention+c.Law.Coherency > 0 {
+			cores = sharing.Interval{Low: c.Throughput.Low * c.Law.Cores, High: c.Throughput.High * c.Law.Cores}
+			contention, coherency = sharing.Interval{Low: c.Law.Contention, High: c.Law.Contention}, sharing.Interval{Low: c.Law.Coherency, High: c.Law.Coherency}
+		}
+		add("cores", c.Law.Cores, cores)
+		add("contention", c.Law.Contention, contention)
+		add("coherency", c.Law.Coherency, coherency)
 	}
 	if x := c.calibration(); x != nil {
 		text := "calibrated: {"

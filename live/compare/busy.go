@@ -94,7 +94,7 @@ type BusyLoad struct {
 	Live      []BusyStats   `json:"live"`
 }
 
-// BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit), as the medians of its runs.
+// BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit): the medians of its runs, and an interval.
 type BusyFit struct {
 	Load        float64       `json:"load"`
 	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
@@ -102,6 +102,9 @@ type BusyFit struct {
 	Known       bool          `json:"known"`
 	Failed      string        `json:"failed,omitempty"`
 	Predictions [][]BusyStats `json:"predictions"` // by load
+	// Least and Most are the least and the greatest value of each statistic, in all runs and in those with the ends of the interval of the capacity.
+	Least [][]BusyStats `json:"least"`
+	Most  [][]BusyStats `json:"most"`
 }
 
 // Name says to what the scenario is fitted.
@@ -141,15 +144,17 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	for i := range fits {
 		f := &fits[i]
 		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Failed: f.Failed}
-		for k := range f.Predictions {
-			b.Predictions = append(b.Predictions, medians(f.Predictions[k]))
+		for k, runs := range f.Predictions {
+			b.Predictions = append(b.Predictions, statistics(runs, 0.5))
+			all := slices.Concat(runs, f.Ends[k])
+			b.Least, b.Most = append(b.Least, statistics(all, 0)), append(b.Most, statistics(all, 1))
 		}
 		r.Fits = append(r.Fits, b)
 	}
 }
 
-// medians returns, of each statistic, the median of some runs.
-func medians(runs [][]outcome.Outcome) (all []BusyStats) {
+// statistics returns, of each statistic, the value of which so great a part of the runs have less: 0 for the least, 0.5 for the median, and 1 for the greatest.
+func statistics(runs [][]outcome.Outcome, part float64) (all []BusyStats) {
 	var each [][]BusyStats
 	for _, run := range runs {
 		each = append(each, SummarizeBusy(run))
@@ -164,7 +169,7 @@ func medians(runs [][]outcome.Outcome) (all []BusyStats) {
 				}
 			}
 			slices.Sort(xs)
-			return xs[len(xs)/2]
+			return xs[min(len(xs)-1, int(part*float64(len(xs))))]
 		}
 		duration := func(value func(*BusyStats) time.Duration) time.Duration {
 			return time.Duration(of(func(s *BusyStats) float64 { return float64(value(s)) }))
@@ -216,20 +221,21 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 			continue
 		}
 		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
-			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Predictions[load], kind.Kind), live, all)...)
+			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Least[load], kind.Kind), FindBusy(f.Most[load], kind.Kind), live, all)...)
 		}
 	}
 	return checks
 }
 
-func busyChecks(name string, p *BusyStats, live [][]BusyStats, all bool) []Check {
-	if p == nil {
+// busyChecks compares a prediction with what was measured. It is an interval, and holds if a part of it is allowed.
+func busyChecks(name string, least, most *BusyStats, live [][]BusyStats, all bool) []Check {
+	if least == nil || most == nil {
 		return []Check{{name, false, "the scenario has no such requests"}}
 	}
 	var p50, p99, waits, executions []time.Duration
 	var rejected, failed []float64
 	for _, l := range live {
-		if s := FindBusy(l, p.Kind); s != nil {
+		if s := FindBusy(l, least.Kind); s != nil {
 			p50, p99, rejected = append(p50, s.P50), append(p99, s.P99), append(rejected, s.Rejected)
 			waits, executions, failed = append(waits, s.WaitP99), append(executions, s.Execution), append(failed, s.Failed)
 		}
@@ -237,25 +243,25 @@ func busyChecks(name string, p *BusyStats, live [][]BusyStats, all bool) []Check
 	middle := func(xs []time.Duration) time.Duration {
 		return slices.Sorted(slices.Values(xs))[len(xs)/2]
 	}
-	between := func(what string, x, low, high, slack time.Duration) Check {
+	between := func(what string, from, to, low, high, slack time.Duration) Check {
 		low, high = max(0, time.Duration(float64(low)/busyFactor)-slack), time.Duration(float64(high)*busyFactor)+slack
-		return Check{name + " " + what, x >= low && x <= high, fmt.Sprintf("predicted %v, allowed %v to %v", round(x), round(low), round(high))}
+		return Check{name + " " + what, to >= low && from <= high, fmt.Sprintf("predicted %v to %v, allowed %v to %v", round(from), round(to), round(low), round(high))}
 	}
-	share := func(what string, x float64, live []float64, points float64) Check {
+	share := func(what string, from, to float64, live []float64, points float64) Check {
 		mean := stat.Mean(live, nil)
-		return Check{name + " " + what, x >= mean-points && x <= mean+points,
-			fmt.Sprintf("predicted %.1f %%, live %.1f %%, allowed ±%.0f points", 100*x, 100*mean, 100*points)}
+		return Check{name + " " + what, to >= mean-points && from <= mean+points,
+			fmt.Sprintf("predicted %.1f to %.1f %%, live %.1f %%, allowed ±%.0f points", 100*from, 100*to, 100*mean, 100*points)}
 	}
 	checks := []Check{
-		between("p50", p.P50, middle(p50), middle(p50), 0),
-		between("p99", p.P99, slices.Min(p99), slices.Max(p99), 0),
-		share("rejected", p.Rejected, rejected, busyRejection),
+		between("p50", least.P50, most.P50, middle(p50), middle(p50), 0),
+		between("p99", least.P99, most.P99, slices.Min(p99), slices.Max(p99), 0),
+		share("rejected", least.Rejected, most.Rejected, rejected, busyRejection),
 	}
 	if all {
 		checks = append(checks,
-			between("wait p99", p.WaitP99, slices.Min(waits), slices.Max(waits), busyWait),
-			between("execution mean", p.Execution, middle(executions), middle(executions), 0),
-			share("other errors", p.Failed, failed, busyOther))
+			between("wait p99", least.WaitP99, most.WaitP99, slices.Min(waits), slices.Max(waits), busyWait),
+			between("execution mean", least.Execution, most.Execution, middle(executions), middle(executions), 0),
+			share("other errors", least.Failed, most.Failed, failed, busyOther))
 	}
 	return checks
 }

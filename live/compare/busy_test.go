@@ -39,7 +39,7 @@ func TestBusyChecks(t *testing.T) {
 	run := func(p50, p99 time.Duration, rejected float64, predicted BusyStats, known bool) *BusyRun {
 		return &BusyRun{
 			Loads: []BusyLoad{{Load: 0.25}, {Load: 1.05, Live: []BusyStats{{Kind: "list configmaps", P50: p50, P99: p99, Rejected: rejected}}}},
-			Fits:  []BusyFit{{Load: 0.25, Known: known, Predictions: [][]BusyStats{nil, {predicted}}}},
+			Fits:  []BusyFit{{Load: 0.25, Known: known, Least: [][]BusyStats{nil, {predicted}}, Most: [][]BusyStats{nil, {predicted}}}},
 		}
 	}
 	good, bad := BusyStats{Kind: "list configmaps", P50: 140 * ms, P99: 2900 * ms, Rejected: 0.19}, BusyStats{Kind: "list configmaps", P50: 151 * ms, P99: 3100 * ms, Rejected: 0.21}
@@ -53,15 +53,15 @@ func TestBusyChecks(t *testing.T) {
 		got = append(got, map[bool]string{true: "holds: ", false: "fails: "}[c.Passed]+c.What+": "+c.Detail)
 	}
 	want := []string{
-		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms, allowed 66.7ms to 150ms",
-		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s, allowed 666.7ms to 3s",
-		"holds: run 1, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
-		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p50: predicted 151ms, allowed 66.7ms to 150ms",
-		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p99: predicted 3.1s, allowed 666.7ms to 3s",
-		"fails: run 2, fitted to 0.25, load 1.05: list configmaps rejected: predicted 21.0 %, live 10.0 %, allowed ±10 points",
-		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms, allowed 66.7ms to 150ms",
-		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s, allowed 666.7ms to 3s",
-		"holds: run 4, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 %, live 10.0 %, allowed ±10 points",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms to 140ms, allowed 66.7ms to 150ms",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s to 2.9s, allowed 666.7ms to 3s",
+		"holds: run 1, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 to 19.0 %, live 10.0 %, allowed ±10 points",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p50: predicted 151ms to 151ms, allowed 66.7ms to 150ms",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps p99: predicted 3.1s to 3.1s, allowed 666.7ms to 3s",
+		"fails: run 2, fitted to 0.25, load 1.05: list configmaps rejected: predicted 21.0 to 21.0 %, live 10.0 %, allowed ±10 points",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p50: predicted 140ms to 140ms, allowed 66.7ms to 150ms",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps p99: predicted 2.9s to 2.9s, allowed 666.7ms to 3s",
+		"holds: run 4, fitted to 0.25, load 1.05: list configmaps rejected: predicted 19.0 to 19.0 %, live 10.0 %, allowed ±10 points",
 	}
 	if d := cmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); d != "" {
 		t.Errorf("want (-), got (+):\n%s", d)
@@ -76,7 +76,7 @@ func TestAllBusyChecks(t *testing.T) {
 	predicted.WaitP99, predicted.Execution, predicted.Failed = 0, 91*ms, 0.04
 	runs := []*BusyRun{{
 		Loads: []BusyLoad{{Load: 1.05, Live: []BusyStats{live}}},
-		Fits:  []BusyFit{{Load: 0.45, Known: true, Predictions: [][]BusyStats{{predicted}}}},
+		Fits:  []BusyFit{{Load: 0.45, Known: true, Least: [][]BusyStats{{predicted}}, Most: [][]BusyStats{{predicted}}}},
 	}}
 	var failed []string
 	checks := BusyChecks(runs, 0, 0, true)
@@ -86,8 +86,8 @@ func TestAllBusyChecks(t *testing.T) {
 		}
 	}
 	want := []string{
-		"run 1, fitted to 0.45, load 1.05: list events execution mean: predicted 91ms, allowed 40ms to 90ms",
-		"run 1, fitted to 0.45, load 1.05: list events other errors: predicted 4.0 %, live 2.0 %, allowed ±1 points",
+		"run 1, fitted to 0.45, load 1.05: list events execution mean: predicted 91ms to 91ms, allowed 40ms to 90ms",
+		"run 1, fitted to 0.45, load 1.05: list events other errors: predicted 4.0 to 4.0 %, live 2.0 %, allowed ±1 points",
 	}
 	if d := cmp.Diff(want, failed); d != "" || len(checks) != 6 {
 		t.Errorf("%d checks; want (-), got (+):\n%s", len(checks), d)

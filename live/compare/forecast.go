@@ -31,8 +31,9 @@ func (u Unit) Text(x float64) string {
 }
 
 // Statistic is one of the statistics of a forecast case: what a prediction may differ in from the live runs, which is decided
-// before they are made. A prediction holds from the least live value divided by the factor, less the slack, to the greatest
-// live value times the factor, plus the slack. A factor of 0 means that the statistic is shown, and not compared.
+// before they are made. Allowed is from the least live value divided by the factor, less the slack, to the greatest live value times the factor, plus the
+// slack. A prediction is an interval, from the least to the greatest of its runs, and holds if a part of it is allowed. A factor of 0 means that the
+// statistic is shown, and not compared.
 type Statistic struct {
 	Name   string
 	Unit   Unit
@@ -114,12 +115,13 @@ func (s *Statistic) Allowed() string {
 }
 
 // holds says whether a prediction agrees with the live values.
-func (s *Statistic) holds(predicted float64, live []float64) bool {
+func (s *Statistic) holds(least, most float64, live []float64) bool {
 	const rounding = 1e-9
-	return s.Factor == 0 || predicted >= slices.Min(live)/s.Factor-s.Slack-rounding && predicted <= slices.Max(live)*s.Factor+s.Slack+rounding
+	return s.Factor == 0 || most >= slices.Min(live)/s.Factor-s.Slack-rounding && least <= slices.Max(live)*s.Factor+s.Slack+rounding
 }
 
-// ForecastRun is one run of a forecast case. The predictions are the medians of the seeds, and the least and the greatest.
+// ForecastRun is one run of a forecast case. The predictions are the medians of the seeds, and the least and the greatest, also of runs with the ends of the
+// interval of the capacity.
 type ForecastRun struct {
 	Void      string         `json:"void,omitempty"`
 	Late      time.Duration  `json:"lateP90Ns"`
@@ -141,21 +143,24 @@ func NewForecastRun(f *trial.Forecast) *ForecastRun {
 		r.Void = fmt.Sprintf("the sender was %v late at p90; want at most %v", r.Late.Round(time.Millisecond/10), mostLate)
 	}
 	var keys []trial.Figure
-	values := map[trial.Figure][]float64{} // by part and name
-	for _, seed := range f.Predicted {
-		for _, p := range seed {
+	estimates, all := map[trial.Figure][]float64{}, map[trial.Figure][]float64{} // by part and name
+	for i, run := range slices.Concat(f.Predicted, f.Ends) {
+		for _, p := range run {
 			key := trial.Figure{Part: p.Part, Name: p.Name}
-			if values[key] == nil {
+			if all[key] == nil {
 				keys = append(keys, key)
 			}
-			values[key] = append(values[key], p.Value)
+			if all[key] = append(all[key], p.Value); i < len(f.Predicted) {
+				estimates[key] = append(estimates[key], p.Value)
+			}
 		}
 	}
 	for _, k := range keys {
-		all := slices.Sorted(slices.Values(values[k]))
 		with := func(x float64) trial.Figure { return trial.Figure{Part: k.Part, Name: k.Name, Value: x} }
-		r.Predicted = append(r.Predicted, with(all[len(all)/2]))
-		r.Least, r.Most = append(r.Least, with(all[0])), append(r.Most, with(all[len(all)-1]))
+		if seeds := slices.Sorted(slices.Values(estimates[k])); len(seeds) > 0 {
+			r.Predicted = append(r.Predicted, with(seeds[len(seeds)/2]))
+		}
+		r.Least, r.Most = append(r.Least, with(slices.Min(all[k]))), append(r.Most, with(slices.Max(all[k])))
 	}
 	return r
 }
@@ -166,7 +171,7 @@ type Comparison struct {
 	*Statistic
 	Live      []float64 // of the runs that are not void
 	Predicted []float64 // of the same runs, medians of the seeds
-	Least     float64   // of all seeds, and likewise Most
+	Least     float64   // of all runs of simulations, and likewise Most
 	Most      float64
 	Fitted    bool // the scenario is fitted to the part
 	Holds     bool
@@ -199,24 +204,25 @@ func CompareForecasts(name string, runs []*ForecastRun) (all []Comparison) {
 	for _, part := range parts {
 		for i := range statistics {
 			c := Comparison{Part: part, Statistic: &statistics[i], Fitted: slices.Contains(runs[0].Fitted, part), Least: math.Inf(1), Most: math.Inf(-1)}
+			within := true
 			for _, r := range runs {
 				if x, ok := value(r.Live, part, c.Name); ok {
 					c.Live = append(c.Live, x)
 				}
+			}
+			for _, r := range runs {
 				if x, ok := value(r.Predicted, part, c.Name); ok {
 					c.Predicted = append(c.Predicted, x)
 					least, _ := value(r.Least, part, c.Name)
 					most, _ := value(r.Most, part, c.Name)
 					c.Least, c.Most = min(c.Least, least), max(c.Most, most)
+					within = within && len(c.Live) > 0 && c.holds(least, most, c.Live)
 				}
 			}
 			if len(c.Live)+len(c.Predicted) == 0 {
 				continue
 			}
-			c.Holds = c.Fitted || c.Factor == 0 || len(c.Live) > 0 && len(c.Predicted) == len(runs)
-			for _, x := range c.Predicted {
-				c.Holds = c.Holds && (c.Fitted || len(c.Live) == 0 || c.holds(x, c.Live))
-			}
+			c.Holds = c.Fitted || c.Factor == 0 || within && len(c.Predicted) == len(runs)
 			all = append(all, c)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A prediction is the median of the seeds. It is held against the range of the live runs that are not void. The part to which
+// A prediction is the interval of all its runs, of which the median of the seeds is shown. It is held against the range of the live runs that are not void. The part to which
 // the scenario is fitted is not compared, and a value on one side only does not hold.
 func TestCompareForecasts(t *testing.T) {
 	forecastStatistics["test"] = []Statistic{{"wait", Duration, 1.5, 10 * millisecond}, {"seats", Count, 1, 0}, {"late", Duration, 0, 0}, {"rejected", Share, 1, 0.1}}

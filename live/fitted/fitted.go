@@ -4,6 +4,7 @@ package fitted
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,6 @@ import (
 	"apfsim/experiment/fit/check"
 	"apfsim/experiment/fit/shape"
 	"apfsim/experiment/incident"
-	"apfsim/sim/machine"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
@@ -44,9 +44,9 @@ type Result struct {
 const scenarioFile = "fitted.yaml"
 
 // fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
-// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, otherwise it is fitted, also to the
-// logs to which scenarios in other folders of the run were.
-func (l *Logs) fit(ctx context.Context, folder string, capacity *machine.Capacity, others []string) (*fit.Fitted, string, error) {
+// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, as YAML, otherwise it is fitted. The logs to which
+// scenarios in other folders of the run were fitted inform it, too.
+func (l *Logs) fit(ctx context.Context, folder, capacity string, others []string) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -70,7 +70,7 @@ func (l *Logs) fit(ctx context.Context, folder string, capacity *machine.Capacit
 	if err != nil {
 		return nil, "", err
 	}
-	if capacity != nil {
+	if capacity != "" {
 		if text, err = withCapacity(text, capacity); err != nil {
 			return nil, "", fmt.Errorf("%s: %w", base, err)
 		}
@@ -88,27 +88,19 @@ func (l *Logs) fit(ctx context.Context, folder string, capacity *machine.Capacit
 	return f, filepath.Join(out, scenarioFile), err
 }
 
-// withCapacity returns the text of a scenario with a capacity of its servers.
-func withCapacity(text []byte, c *machine.Capacity) ([]byte, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+// withCapacity returns the text of a scenario with a capacity of its servers, which is YAML.
+func withCapacity(text []byte, capacity string) ([]byte, error) {
+	var doc, fields yaml.Node
+	if err := errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal([]byte(capacity), &fields)); err != nil {
 		return nil, err
 	}
-	fields := map[string]any{"contention": c.Contention, "coherency": c.Coherency}
-	if c.Cores > 0 {
-		fields["cores"] = c.Cores
-	}
-	if x := c.Calibrated; x != nil {
-		fields["calibrated"] = map[string]any{"verb": x.Verb, "group": x.Group, "resource": x.Resource, "subresource": x.Subresource,
-			"namespace": x.Namespace, "name": x.Name, "demand": x.Demand.String()}
-	}
-	shape.SetField(shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers"), "capacity", shape.ValueNode(fields))
+	shape.SetField(shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers"), "capacity", fields.Content[0])
 	return yaml.Marshal(&doc)
 }
 
 // Check fits a scenario to the logs, and runs it.
 func Check(ctx context.Context, l Logs) (*Result, error) {
-	f, file, err := l.fit(ctx, "fitted", nil, nil)
+	f, file, err := l.fit(ctx, "fitted", "", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"apfsim/live/outcome"
-	"apfsim/sim/machine"
 )
 
 // logged copies the logs of a real server, of a minute, to a folder.
@@ -49,9 +48,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A capacity that was measured is that of the model.
+// A capacity that was measured is that of the model, which is run with both ends of its interval as well.
 func TestModelOfMeasuredCapacity(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model", &machine.Capacity{Cores: 1.5})
+	m, err := Fit(context.Background(), logged(t), "model", "{cores: 1.5, interval: {cores: {low: 1.4, high: 1.6}}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +64,24 @@ func TestModelOfMeasuredCapacity(t *testing.T) {
 	if c := sc.Spec.Servers.Capacity; c == nil || c.Cores != 1.5 {
 		t.Errorf("%+v", c)
 	}
+	estimate, ends, err := m.Run(context.Background(), 3, "list", 1, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
+	if err != nil || len(ends) != 2 {
+		t.Fatalf("%d ends, %v", len(ends), err)
+	}
+	took := func(run []outcome.Outcome) (sum int64) {
+		for i := range run {
+			sum += run[i].FinishNs - run[i].ArrivalNs
+		}
+		return sum
+	}
+	if least, middle, greatest := took(ends[0]), took(estimate), took(ends[1]); least <= middle || middle <= greatest {
+		t.Errorf("requests take %d ns with the least capacity, %d with the estimate, and %d with the greatest", least, middle, greatest)
+	}
 }
 
 // A model predicts the requests of another load: those with the verb arrive as often as is asked for, and the others as before.
 func TestModel(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model", nil)
+	m, err := Fit(context.Background(), logged(t), "model", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +89,7 @@ func TestModel(t *testing.T) {
 		t.Errorf("%v, %q; want no capacity, because the log shows no busy moment", m.Known, m.Capacity)
 	}
 	count := func(load float64) map[string]int {
-		run, err := m.Run(context.Background(), 3, "list", load, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
+		run, _, err := m.Run(context.Background(), 3, "list", load, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +109,7 @@ func TestModel(t *testing.T) {
 	if once["get"] == 0 || once["get"] != thrice["get"] {
 		t.Errorf("%d and %d gets; want as many", once["get"], thrice["get"])
 	}
-	if _, err := m.Run(context.Background(), 3, "patch", 2, Servers{Stop: time.Second, Duration: time.Minute}); err == nil || !strings.Contains(err.Error(), "no workload has requests with the verb patch") {
+	if _, _, err := m.Run(context.Background(), 3, "patch", 2, Servers{Stop: time.Second, Duration: time.Minute}); err == nil || !strings.Contains(err.Error(), "no workload has requests with the verb patch") {
 		t.Error(err)
 	}
 }

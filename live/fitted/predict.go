@@ -18,7 +18,8 @@ type Model struct {
 	Known    bool // whether the scenario has the capacity
 
 	file, dir string
-	verbs     []string // of the requests of the workloads
+	verbs     []string            // of the requests of the workloads
+	ends      []*machine.Capacity // of the interval of the capacity, if it has one
 }
 
 // Servers are what a log does not say, and how long the load lasts.
@@ -29,9 +30,9 @@ type Servers struct {
 	Duration                    time.Duration // of the run, so that what waits at the end of the load is answered
 }
 
-// Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, that is the one of the model, and
-// otherwise it is fitted, also to the logs of models in other folders.
-func Fit(ctx context.Context, l Logs, folder string, capacity *machine.Capacity, others ...string) (*Model, error) {
+// Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, which is YAML, that is the one of the model, and
+// otherwise it is fitted. The logs of models in other folders inform it, too.
+func Fit(ctx context.Context, l Logs, folder, capacity string, others ...string) (*Model, error) {
 	f, file, err := l.fit(ctx, folder, capacity, others)
 	if err != nil {
 		return nil, err
@@ -47,6 +48,11 @@ func Fit(ctx context.Context, l Logs, folder string, capacity *machine.Capacity,
 	if err != nil {
 		return nil, err
 	}
+	if c := sc.Spec.Servers.Capacity; c != nil {
+		if least, greatest := c.Ends(); least != nil {
+			m.ends = []*machine.Capacity{least, greatest}
+		}
+	}
 	for i := range sc.Spec.Workload {
 		verb := ""
 		if all := sc.Spec.Workload[i].Requests; len(all) > 0 {
@@ -57,8 +63,9 @@ func Fit(ctx context.Context, l Logs, folder string, capacity *machine.Capacity,
 	return m, nil
 }
 
-// Run runs the model with a seed. Requests with a verb arrive so many times as often as in the log.
-func (m *Model) Run(ctx context.Context, seed int, verb string, load float64, s Servers) ([]outcome.Outcome, error) {
+// Run runs the model with a seed: with its capacity, and with both ends of the interval of that, if there is one. Requests with a verb arrive so many
+// times as often as in the log.
+func (m *Model) Run(ctx context.Context, seed int, verb string, load float64, s Servers) (estimate []outcome.Outcome, ends [][]outcome.Outcome, err error) {
 	set := []string{
 		fmt.Sprintf("spec.seed=%d", seed), fmt.Sprintf("spec.duration=%v", s.Duration), "spec.warmup=0s",
 		fmt.Sprintf("spec.servers.maxRequestsInflight=%d", s.MaxRequestsInflight),
@@ -73,15 +80,25 @@ func (m *Model) Run(ctx context.Context, seed int, verb string, load float64, s 
 		}
 	}
 	if !scaled {
-		return nil, fmt.Errorf("%s: no workload has requests with the verb %s", m.file, verb)
+		return nil, nil, fmt.Errorf("%s: no workload has requests with the verb %s", m.file, verb)
 	}
-	sc, err := outcome.Load(m.file, set...)
-	if err != nil {
-		return nil, err
+	for _, capacity := range append([]*machine.Capacity{nil}, m.ends...) {
+		sc, err := outcome.Load(m.file, set...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if capacity != nil {
+			sc.Spec.Servers.Capacity = capacity
+		}
+		run, err := outcome.Simulate(ctx, sc, filepath.Join(m.dir, "predicted.jsonl"))
+		if err != nil {
+			return nil, nil, err
+		}
+		if capacity == nil {
+			estimate = run.Requests
+		} else {
+			ends = append(ends, run.Requests)
+		}
 	}
-	run, err := outcome.Simulate(ctx, sc, filepath.Join(m.dir, "predicted.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	return run.Requests, nil
+	return estimate, ends, nil
 }

@@ -84,11 +84,12 @@ func (b *Busy) rows() (rows []busyRow) {
 					row.live = strings.TrimSpace(fmt.Sprintf("%s (%d void)", row.live, void))
 				}
 				for fit := range b.Runs[0].Fits {
-					var predicted []float64
+					var predicted, bounds []float64
 					for _, r := range b.Runs {
 						if f := &r.Fits[fit]; f.Failed == "" {
 							if k := compare.FindBusy(f.Predictions[i], kind.Kind); k != nil {
 								predicted = append(predicted, s.value(k))
+								bounds = append(bounds, s.value(compare.FindBusy(f.Least[i], kind.Kind)), s.value(compare.FindBusy(f.Most[i], kind.Kind)))
 							}
 						}
 					}
@@ -96,7 +97,7 @@ func (b *Busy) rows() (rows []busyRow) {
 					for _, c := range compare.BusyChecks(b.Runs, fit, i, b.All) {
 						missed = missed || i >= b.Fitted && !c.Passed && strings.HasSuffix(c.What, kind.Kind+" "+s.name)
 					}
-					row.predicted, row.missed = append(row.predicted, s.spread(predicted)), append(row.missed, missed)
+					row.predicted, row.missed = append(row.predicted, s.spread(predicted)+s.bounds(bounds)), append(row.missed, missed)
 				}
 				rows = append(rows, row)
 			}
@@ -135,7 +136,19 @@ func (s *busyStatistic) spread(xs []float64) string {
 	if low == high {
 		return middle
 	}
-	return fmt.Sprintf("%s [%s..%s]", middle, strings.TrimSuffix(strings.TrimSuffix(low, " ms"), " %"), high)
+	return fmt.Sprintf("%s [%s]", middle, s.between(low, high))
+}
+
+func (s *busyStatistic) between(low, high string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(low, " ms"), " %") + ".." + high
+}
+
+// bounds returns the least and the greatest of the values, to follow their middle.
+func (s *busyStatistic) bounds(xs []float64) string {
+	if len(xs) == 0 || slices.Min(xs) == slices.Max(xs) {
+		return ""
+	}
+	return fmt.Sprintf(", all %s", s.between(s.text(slices.Min(xs)), s.text(slices.Max(xs))))
 }
 
 // busyFitRow is what a log says of the capacity.
@@ -182,7 +195,7 @@ func (b *Busy) Document() *report.Document {
 		columns = append(columns, c)
 	}
 	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()),
-		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
+		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with both ends of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
 	var fits []busyFitRow
 	for i, r := range b.Runs {
 		for _, f := range r.Fits {

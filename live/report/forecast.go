@@ -67,7 +67,7 @@ var forecastColumns = report.Definition[forecastRow]{
 		}
 		return report.Word(text)
 	}},
-	column("all seeds", false, func(r *forecastRow) string {
+	column("all runs", false, func(r *forecastRow) string {
 		if len(r.Predicted) == 0 {
 			return "-"
 		}

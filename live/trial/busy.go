@@ -20,7 +20,6 @@ import (
 	"apfsim/live/observed"
 	"apfsim/live/outcome"
 	"apfsim/live/sender"
-	"apfsim/sim/machine"
 	"apfsim/sim/scenario"
 )
 
@@ -54,6 +53,7 @@ type BusyFit struct {
 	Capacity    string                // what the log says of it
 	Known       bool                  // whether it does
 	Predictions [][][]outcome.Outcome // by load and seed; nil if Failed
+	Ends        [][][]outcome.Outcome // by load, runs with the ends of the interval of the capacity
 	Failed      string                // why there are none
 }
 
@@ -136,7 +136,8 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 }
 
 // PredictBusy fits scenarios to the logs of a run whose loads began at some times, and runs them with all loads. The capacity is fitted to the log
-// of the load and to those of the lighter ones. One more scenario is fitted to the lightest load with the capacity that closed loops have measured.
+// of the load and to those of the lighter ones. One more scenario is fitted to the lightest load with the capacity that closed loops have measured, whose
+// turn is fitted to the logs of all FittedLoads.
 func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds int, curve *calibrate.Measurement) (fits []BusyFit, err error) {
 	base, err := outcome.Load(file)
 	if err != nil {
@@ -150,15 +151,14 @@ func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds
 	if err := curve.Fit(); err != nil {
 		return nil, err
 	}
-	measured := curve.Capacity.Machine()
 	models := FittedLoads
-	if measured != nil {
+	if curve.Capacity.Identifiable {
 		models++
 	}
 	for k := range models {
-		i, capacity := k, (*machine.Capacity)(nil)
+		i, capacity := k, ""
 		if k == FittedLoads {
-			i, capacity = 0, measured
+			i, capacity = 0, curve.Capacity.Fields()
 		}
 		logs, err := logsOf(file, dir, began[i], began[i].Add(loadedUntil(base)))
 		if err != nil {
@@ -266,35 +266,36 @@ func (a *admin) load(ctx context.Context, prefix string, plan *outcome.Run, l *B
 }
 
 // predict fits a scenario to the log of one of the loads, and runs it with all of them.
-func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured *machine.Capacity) (*BusyFit, error) {
+func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, load, seeds int, measured string) (*BusyFit, error) {
 	folder := func(load int) string { return fmt.Sprintf("fitted-%v", Loads[load]) }
-	of, lighter := folder(load), []string(nil)
-	if measured != nil {
-		of += "-measured"
-	} else {
-		for i := range load {
-			lighter = append(lighter, folder(i))
+	of, others := folder(load), []string(nil)
+	for i := range FittedLoads {
+		if i < load || i > load && measured != "" {
+			others = append(others, folder(i))
 		}
 	}
-	f, err := fitted.Fit(ctx, *logs, of, measured, lighter...)
+	if measured != "" {
+		of += "-measured"
+	}
+	f, err := fitted.Fit(ctx, *logs, of, measured, others...)
 	if err != nil {
 		return nil, err
 	}
-	result := &BusyFit{Load: Loads[load], Measured: measured != nil, Capacity: f.Capacity, Known: f.Known}
+	result := &BusyFit{Load: Loads[load], Measured: measured != "", Capacity: f.Capacity, Known: f.Known}
 	verb := base.Spec.Workload[0].Requests[0].Request.Verb
 	for _, l := range Loads {
-		var runs [][]outcome.Outcome
+		var runs, ends [][]outcome.Outcome
 		for seed := range seeds {
-			run, err := f.Run(ctx, seed+1, verb, l/Loads[load], fitted.Servers{
+			run, more, err := f.Run(ctx, seed+1, verb, l/Loads[load], fitted.Servers{
 				MaxRequestsInflight: base.Spec.Servers.MaxRequestsInflight, MaxMutatingRequestsInflight: base.Spec.Servers.MaxMutatingRequestsInflight,
 				Stop: loadedUntil(base), Duration: time.Duration(base.Spec.Duration)})
 			if err != nil {
-				result.Failed, result.Predictions = err.Error(), nil
+				result.Failed, result.Predictions, result.Ends = err.Error(), nil, nil
 				return result, nil
 			}
-			runs = append(runs, run)
+			runs, ends = append(runs, run), append(ends, more...)
 		}
-		result.Predictions = append(result.Predictions, runs)
+		result.Predictions, result.Ends = append(result.Predictions, runs), append(result.Ends, ends)
 	}
 	return result, nil
 }

@@ -15,6 +15,7 @@ import (
 type Forecast struct {
 	Live      []Figure
 	Predicted [][]Figure      // by seed
+	Ends      [][]Figure      // of runs with the ends of the interval of a capacity that was measured
 	Fitted    []string        // the parts to which the scenario is fitted
 	Basis     string          // what the scenario has from the measurement
 	Late      []time.Duration // how late requests were sent, sorted

@@ -163,10 +163,22 @@ func RunHeartbeats(ctx context.Context, b *apiserver.Binaries, file, name, dir s
 			f.Fitted = append(f.Fitted, heartbeatPart(sc, 0, w.Name))
 		}
 	}
-	f.Predicted, err = forecast(ctx, file, dir, seed, seeds, append(fit.assignments(), loads...), func(run *outcome.Run) []Figure {
-		return heartbeatFigures(sc, run.Requests)
-	})
-	return f, err
+	predict := func(part float64) ([][]Figure, error) {
+		return forecast(ctx, file, dir, seed, seeds, append(fit.assignments(part), loads...), func(run *outcome.Run) []Figure {
+			return heartbeatFigures(sc, run.Requests)
+		})
+	}
+	if f.Predicted, err = predict(1); err != nil || math.IsInf(fit.capacity.Law.Cores, 1) {
+		return f, err
+	}
+	for _, part := range []float64{fit.capacity.Throughput.Low, fit.capacity.Throughput.High} {
+		ends, err := predict(part)
+		if err != nil {
+			return nil, err
+		}
+		f.Ends = append(f.Ends, ends...)
+	}
+	return f, nil
 }
 
 // liveNode is a node that renews its lease with the code of the kubelet, and what it has sent.
@@ -361,15 +373,15 @@ func (f *heartbeatFit) String() string {
 	if !math.IsInf(f.capacity.Law.Cores, 1) {
 		cores = fmt.Sprintf("%.2f", f.capacity.Law.Cores)
 	}
-	return fmt.Sprintf("%s cores, contention %.3g, coherency %.3g, a list alone needs %v, a write to etcd %s (median)",
-		cores, f.capacity.Law.Contention, f.capacity.Law.Coherency, f.capacity.Demand.Round(10*time.Microsecond), middle(f.writes))
+	return fmt.Sprintf("%s cores, contention %.3g, coherency %.3g, a throughput of %.3g to %.3g times theirs, a list alone needs %v, a write to etcd %s (median)",
+		cores, f.capacity.Law.Contention, f.capacity.Law.Coherency, f.capacity.Throughput.Low, f.capacity.Throughput.High, f.capacity.Demand.Round(10*time.Microsecond), middle(f.writes))
 }
 
-// assignments returns the fields of the scenario.
-func (f *heartbeatFit) assignments() []string {
+// assignments returns the fields of the scenario whose server has a part of the throughput that was measured.
+func (f *heartbeatFit) assignments(part float64) []string {
 	law := fmt.Sprintf("contention: %v, coherency: %v", f.capacity.Law.Contention, f.capacity.Law.Coherency)
 	if !math.IsInf(f.capacity.Law.Cores, 1) {
-		law += fmt.Sprintf(", cores: %v", f.capacity.Law.Cores)
+		law += fmt.Sprintf(", cores: %v", part*f.capacity.Law.Cores)
 	}
 	all := []string{"spec.servers.capacity={" + law + "}"}
 	if len(f.writes) > 0 {

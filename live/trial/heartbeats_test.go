@@ -104,7 +104,7 @@ func TestHeartbeatFit(t *testing.T) {
 		&calibrate.Capacity{Law: sharing.Law{Cores: 1.5, Contention: 0.1}, Demand: 10 * time.Millisecond})
 	want := []string{"spec.servers.capacity={contention: 0.1, coherency: 0, cores: 1.5}", "spec.store.write={empirical: {values: [2.75ms]}}",
 		"spec.workload[0].execution={empirical: {values: [5ms, 15ms]}}"}
-	got := fit.assignments()
+	got := fit.assignments(1)
 	if d := cmp.Diff(want, got[:3]); d != "" || len(got) != 5 {
 		t.Errorf("%d assignments, want (-), got (+):\n%s", len(got), d)
 	}
@@ -112,7 +112,7 @@ func TestHeartbeatFit(t *testing.T) {
 		t.Error(err)
 	}
 	fit.capacity.Law.Cores = math.Inf(1)
-	if got := fit.assignments()[0]; strings.Contains(got, "cores") {
+	if got := fit.assignments(1)[0]; strings.Contains(got, "cores") {
 		t.Errorf("%s; want no bound", got)
 	}
 }
