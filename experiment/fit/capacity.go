@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -35,6 +36,8 @@ type Capacity struct {
 	TurnNs     int64 `json:"turnNs"`    // of a capacity given; 0 if it has none, and the log does not show any
 	TurnLowNs  int64 `json:"turnLowNs"` // the shortest and the longest of those tried with which the log agrees; 0 if the turn was not estimated
 	TurnHighNs int64 `json:"turnHighNs"`
+	// TurnUnknown are the workloads of short requests of which the log does not say whether they wait for turns.
+	TurnUnknown []string `json:"turnUnknown"`
 
 	CoresLow       *float64 `json:"coresLow"`
 	CoresHigh      *float64 `json:"coresHigh"`
@@ -173,7 +176,7 @@ func (f *fitter) estimateCapacity() error {
 	if !f.options.Capacity {
 		return nil
 	}
-	c := &Capacity{Scale: 1}
+	c := &Capacity{Scale: 1, TurnUnknown: []string{}}
 	f.report.Capacity = c
 	unknown := func(why string) {
 		c.Reason = why
@@ -207,6 +210,7 @@ func (f *fitter) estimateCapacity() error {
 		e := sharing.Given(*law, f.base.TurnNs, f.calibration(kinds), logs, others...)
 		c.give(e)
 		c.Logs = len(logs) + len(others)
+		c.TurnUnknown = f.turnUnknown(e, kinds)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
 		} else if f.base.Calibrated != nil {
@@ -226,6 +230,7 @@ func (f *fitter) estimateCapacity() error {
 	e := sharing.New(logs...)
 	c.set(e)
 	c.Logs = len(logs)
+	c.TurnUnknown = f.turnUnknown(e, kinds)
 	f.note("%s", c)
 	if e.Identifiable {
 		f.share(c.law(), func(w *workload, tookNs int64) int64 {
@@ -290,6 +295,20 @@ func (f *fitter) correct(e *sharing.Estimate, kinds kinds) {
 		}
 		return e.DemandNs(kind, ns)
 	}
+}
+
+// turnUnknown returns the workloads of whose requests the log does not say whether they wait for turns.
+func (f *fitter) turnUnknown(e *sharing.Estimate, kinds kinds) []string {
+	names := []string{}
+	if !e.Identifiable || e.Turn == nil {
+		return names
+	}
+	for _, w := range f.workloads {
+		if kind, ok := kinds[w.name]; ok && slices.Contains(e.Turn.Unknown, kind) {
+			names = append(names, w.name)
+		}
+	}
+	return names
 }
 
 // visits returns how often requests of a workload visit the machine if it has turns and they are short, otherwise 0.
@@ -412,7 +431,10 @@ func (c *Capacity) String() string {
 
 // turns says what the log shows of turns.
 func (c *Capacity) turns() string {
-	if c.TurnLowNs == 0 {
+	switch {
+	case len(c.TurnUnknown) > 0:
+		return fmt.Sprintf(". The log does not say whether short requests, such as those of %s, wait for a processor each time that they need one: on a busier server they may take longer than the scenario says", c.TurnUnknown[0])
+	case c.TurnLowNs == 0:
 		return ""
 	}
 	return fmt.Sprintf(". Short requests wait for those that execute, as with turns of %s (95 %%: %s to %s)", format.Duration(float64(c.TurnNs)),

@@ -2,6 +2,7 @@ package fit_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +98,26 @@ func TestTurnsAndCores(t *testing.T) {
 		if (w.Kinds[0].Visits > 1) != strings.HasPrefix(w.Name, "getter") {
 			t.Errorf("%s has %d visits in the report", w.Name, w.Kinds[0].Visits)
 		}
+	}
+}
+
+// With a capacity that is given, a log of few requests does not tell whether the short ones wait for turns, and says so. The log of another time does.
+func TestTurnFromTheLogOfAnotherTime(t *testing.T) {
+	text := turning(5, "10ms")
+	o := fit.Options{Base: []byte(strings.Replace(text[:strings.Index(text, "  workload:")], ", turn: 10ms", "", 1)), BaseFile: "base.yaml"}
+	light, busy := recordText(t, text, 1), recordText(t, turning(70, "10ms"), 2)
+	notes := func(f *fit.Fitted) string { return strings.Join(f.Report.Notes, "\n") }
+	f, _ := fitCapacity(t, light, o)
+	if c := f.Report.Capacity; c.TurnNs != 0 || len(c.TurnUnknown) != 1 || !strings.HasPrefix(c.TurnUnknown[0], "getter") || !strings.Contains(notes(f), "The log does not say whether short requests, such as those of getter") {
+		t.Errorf("the light log: %+v, %s", c, notes(f))
+	}
+	o.CapacityFrom = []fit.Log{{File: "busy", Open: opener(busy)}}
+	f, capacity := fitCapacity(t, light, o)
+	if c := f.Report.Capacity; c.TurnNs == 0 || capacity.Turn == 0 || len(c.TurnUnknown) != 0 || c.Logs != 2 {
+		t.Errorf("with the busy one: %+v, %s", c, notes(f))
+	}
+	o.CapacityFrom = []fit.Log{{File: "without waits", Open: opener(regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(busy, ""))}}
+	if f, _ = fitCapacity(t, light, o); len(f.Report.Capacity.TurnUnknown) != 1 || !strings.Contains(notes(f), "capacity: a log of --capacity-from is left out: without waits: the log does not say when") {
+		t.Errorf("with one without waits: %s", notes(f))
 	}
 }

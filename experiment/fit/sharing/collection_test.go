@@ -32,7 +32,7 @@ func TestCollectionsOfAServer(t *testing.T) {
 		m := newModel(s.run(s.seconds(), seed+1))
 		search := newSearch(m)
 		search.best(coarse)
-		p, _, _ := search.correct(search.alone[0], 0)
+		p, _, _ := search.correct(search.alone[0])
 		simple := search.law(p)
 		c, law, cores := m.collect(simple)
 		if c == nil {

@@ -38,7 +38,7 @@ type Estimate struct {
 	Together float64
 	// Collection is what then makes it slow, if the log shows that, and nil otherwise.
 	Collection *Collection
-	// Turn is what the log says of turns under the law; nil if that was not asked, because it is estimated and shows none.
+	// Turn is what the log says of turns under the law; nil if it shows nothing that is shared.
 	Turn *Turn
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
@@ -93,6 +93,8 @@ func (e *Estimate) fitWithDelays(all []Execution) {
 func (e *Estimate) takeTurns(all []Execution) {
 	m := newModel(all)
 	short := m.shortTurn()
+	e.Turn = m.unknownTurn()
+	e.Turn.Unknown = slices.DeleteFunc(e.Turn.Unknown, func(kind int) bool { return math.IsInf(e.Delays[kind], 1) })
 	if len(short.visits) == 0 {
 		return
 	}
@@ -110,7 +112,11 @@ func (e *Estimate) takeTurns(all []Execution) {
 		lastsNs = float64(x.Collection.LastsNs)
 	}
 	t := newModel(x.shared(all)).turn(Law{Cores: x.Law.Cores}, lastsNs, false, nil)
-	if t == nil || t.Ns == 0 || t.interval.High > widest*t.interval.Low {
+	switch {
+	case t == nil || t.Ns > 0 && t.interval.High > widest*t.interval.Low:
+		return
+	case t.Ns == 0:
+		e.Turn = &t.Turn
 		return
 	}
 	x.Turn, x.Law, x.Cores, x.Throughput, x.demands = &t.Turn, Law{Cores: t.cores}, t.interval, t.interval, t.runs.demands
@@ -349,9 +355,12 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 	default:
 		e.Identifiable = true
 		e.Law = s.law(law)
-		if correlation, deviations := s.model.together(e.Law); deviations > apart {
+		correlation, deviations := s.model.together(e.Law)
+		if deviations > apart {
 			e.Together = correlation
-			if e.correct(s); e.Identifiable && !math.IsInf(e.Law.Cores, 1) && e.Law.Contention == 0 && e.Law.Coherency == 0 {
+		}
+		if deviations > apart || math.Abs(s.model.dependence(e.Law)) > unlikely || e.Law.Throughput(e.Busy) < 1 {
+			if e.correct(s); e.Identifiable && !math.IsInf(e.Law.Cores, 1) {
 				e.collect(s.model)
 			}
 		}
@@ -362,33 +371,18 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 	return 0, false
 }
 
-// correct replaces the law by one with cores alone, or contention or coherency if they make the log much more likely, and another
-// value of it: the server is slow at times, which has an effect on the log like that of a second parameter.
+// correct replaces the law by one with cores alone, and another number of them. Some requests are slow for another reason than how many execute, which has
+// an effect on the log like that of contention or coherency: others arrive while they execute. So the likelihood bounds none of these.
 func (e *Estimate) correct(s *search) {
-	k, p := 0, s.climb(s.alone[0], fine, 0)
-	for j := 1; j < len(s.alone); j++ {
-		if other := s.climb(s.alone[j], fine, j); s.at(other).total > s.at(p).total+needed/2*e.Inflation {
-			k, p = j, other
-		}
-	}
-	q, bounds, ok := s.correct(p, k)
+	q, bounds, ok := s.correct(s.climb(s.alone[0], fine, 0))
 	low, high := q, q
-	low[k], high[k] = bounds[0], bounds[1]
-	// Being slow at times looks like any of these, so that the likelihood bounds none.
-	e.Cores, e.Contention.Low, e.Coherency.Low = Interval{1, math.Inf(1)}, 0, 0
-	switch k {
-	case 0:
-		e.Cores = Interval{s.cores(bounds[1]), s.cores(bounds[0])}
-	case 1:
-		e.Contention = Interval{bounds[0], bounds[1]}
-	case 2:
-		e.Coherency = Interval{bounds[0], bounds[1]}
-	}
+	low[0], high[0] = bounds[0], bounds[1]
+	e.Cores, e.Contention.Low, e.Coherency.Low = Interval{s.cores(bounds[1]), s.cores(bounds[0])}, 0, 0
 	e.Law = s.law(q)
 	e.Throughput = Interval{s.law(high).Throughput(e.Busy), s.law(low).Throughput(e.Busy)}
 	if !ok || e.Throughput.High > widest*e.Throughput.Low {
 		e.Identifiable, e.Law = false, none()
-		e.Reason = "the server is slow at times, and the log shows too few busy moments beside these"
+		e.Reason = "some requests are slow for another reason than how many execute, and the log shows too few busy moments beside these"
 	}
 }
 

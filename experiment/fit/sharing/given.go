@@ -58,6 +58,8 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, oth
 			l.Cores -= t.takes
 			e.Busier, e.SpreadIdle, e.SpreadBusy = newModel(t.others(m.executions)).compare(l)
 		}
+	} else if turnNs == nil {
+		e.Turn = m.unknownTurn()
 	}
 	return e
 }
@@ -112,7 +114,7 @@ func (m *model) scaledWith(t *turned, l, measured Law, c *Calibration) (Law, *tu
 		if again == nil {
 			break
 		}
-		again.LowNs, again.HighNs, again.Rejected = t.LowNs, t.HighNs, t.Rejected
+		again.LowNs, again.HighNs, again.Rejected, again.Expected = t.LowNs, t.HighNs, t.Rejected, t.Expected
 		t = again
 	}
 	return l, t

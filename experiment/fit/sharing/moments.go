@@ -111,21 +111,21 @@ func spread(sums *[blocks]float64) (sum, variance float64) {
 	return sum, variance
 }
 
-// correct replaces parameter k of a law by the one with which demands do not depend on how busy the server
-// would have been. ok is false if there is none. The likelihood of the log takes the number of executions for the cause of their
+// correct replaces the cores of a law by those with which demands do not depend on how busy the server
+// would have been. It returns 1/c, and its bounds. ok is false if there is none. The likelihood of the log takes the number of executions for the cause of their
 // speed. If the server is slow at times, it is the consequence as well: requests pile up because they are slow, and the
 // server seems to have fewer cores than it has. When requests begin is not the consequence, or little, so that what is
 // predicted from that alone is an instrument.
-func (s *search) correct(p point, k int) (q point, bounds [2]float64, ok bool) {
+func (s *search) correct(p point) (q point, bounds [2]float64, ok bool) {
 	at := func(x float64) float64 {
 		q := p
-		q[k] = x
+		q[0] = x
 		return s.model.dependence(s.law(q))
 	}
 	// The more the server is thought to be shared, the smaller are the demands of busy moments.
 	zero := func(z float64) (x float64, ok bool) {
-		low, high := max(s.lower[k], s.least[k]), most[k]
-		start := min(high, max(low, p[k]))
+		low, high := s.lower[0], most[0]
+		start := min(high, max(low, p[0]))
 		if at(start) > z {
 			low = start
 			for x := start; ; x = min(high, x*1.1) {
@@ -159,10 +159,10 @@ func (s *search) correct(p point, k int) (q point, bounds [2]float64, ok bool) {
 		return (low + high) / 2, true
 	}
 	q = p
-	if q[k], ok = zero(0); !ok {
-		return p, [2]float64{s.lower[k], most[k]}, false
+	if q[0], ok = zero(0); !ok {
+		return p, [2]float64{s.lower[0], most[0]}, false
 	}
-	bounds[0], bounds[1] = s.lower[k], most[k]
+	bounds[0], bounds[1] = s.lower[0], most[0]
 	if x, ok := zero(student); ok {
 		bounds[0] = x
 	}

@@ -15,8 +15,11 @@ type Turn struct {
 	LowNs, HighNs int64 // the shortest and the longest of those tried with which the log agrees at 95 %; 0 if Ns is, or if it is given
 	Requests      int   // short ones that were compared; 0 if there are too few
 
-	// Rejected is by how many standard deviations short requests are slower on the busy server than without turns.
-	Rejected float64
+	// Rejected is by how many standard deviations short requests are slower on the busy server than without turns, and Expected by how many they
+	// would be with usual turns and two visits.
+	Rejected, Expected float64
+	// Unknown are the short kinds of which the log does not say whether they wait for turns. Without any, it says that there are none, or what they are.
+	Unknown []int
 
 	takes  float64           // cores that short requests take, on average
 	visits map[int]int       // of short kinds
@@ -27,6 +30,7 @@ const (
 	turnSamples = 16    // runs from which it is known how long requests execute
 	besideRuns  = 8     // and beside others that execute as in the log
 	unlikely    = 2.708 // quantile of Student's distribution with 39 degrees of freedom, at 99 % of both sides
+	powerful    = 4.393 // 1.685 more, its quantile at 95 % of one side: turns for which so much is expected are missed in one of 20 logs
 )
 
 var (
@@ -51,7 +55,7 @@ func (t *Turn) String() string {
 	if t == nil {
 		return "no turns"
 	}
-	return fmt.Sprintf("turns of %v (%v to %v), visits %v, rejected by %.2f", time.Duration(t.Ns), time.Duration(t.LowNs), time.Duration(t.HighNs), t.visits, t.Rejected)
+	return fmt.Sprintf("turns of %v (%v to %v), visits %v, rejected by %.2f of %.2f, unknown %v", time.Duration(t.Ns), time.Duration(t.LowNs), time.Duration(t.HighNs), t.visits, t.Rejected, t.Expected, t.Unknown)
 }
 
 // Demands returns the known demands of a short kind, in ns, of all logs.
@@ -117,7 +121,10 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	tries := append([]int64{0}, turnsTried...)
 	if givenNs != nil {
 		tries = []int64{*givenNs}
-	} else if found.Rejected = t.rejects(); found.Rejected < unlikely {
+	} else if found.Rejected, found.Expected = t.rejects(); found.Rejected < unlikely {
+		if found.Expected < powerful {
+			found.Unknown = m.kindsOf(t.short)
+		}
 		return found
 	}
 	var all []*turned
@@ -142,6 +149,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 		}
 	}
 	if best < 0 {
+		found.Unknown = m.kindsOf(t.short)
 		return found
 	}
 	if givenNs != nil {
@@ -149,6 +157,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	}
 	for _, x := range all {
 		if x.Ns == 0 && all[best].runs.better(&x.runs) < unlikely {
+			found.Unknown = m.kindsOf(t.short)
 			return found
 		}
 	}
@@ -299,6 +308,27 @@ func (m *model) shortTurn() *Turn {
 	return t
 }
 
+// unknownTurn returns that the log says nothing of turns.
+func (m *model) unknownTurn() *Turn {
+	t := &Turn{}
+	for kind, short := range m.shortKinds() {
+		if short {
+			t.Unknown = append(t.Unknown, kind)
+		}
+	}
+	slices.Sort(t.Unknown)
+	return t
+}
+
+// kindsOf returns the kinds of groups of executions, in their order.
+func (m *model) kindsOf(groups [][]int) (kinds []int) {
+	for _, g := range groups {
+		kinds = append(kinds, m.executions[g[0]].Kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
 // shortKinds returns which kinds have requests that are usually less than half as long as the one that a request finds executing, which is the mean
 // weighted with its length. A quarter of the requests of a kind is shorter than usual: those that did not wait.
 func (m *model) shortKinds() map[int]bool {
@@ -341,9 +371,9 @@ func (t *timeline) free(places int) []bool {
 //	x_i = how much longer short request i executes with turns and two visits than without, as a mean of ln over runs
 //	y_i = ln of how long it executes in the log − the same beside other requests that execute as in the log, without turns
 //
-// both centred within each kind, Σ x_i·y_i is zero if there are none. Its variance is seen in blocks of time. x does not depend on how
-// long requests executed in the log. So a server that is slow at times, and busy therefore, does not look like one with turns.
-func (t *turning) rejects() (deviations float64) {
+// both centred within each kind, Σ x_i·y_i is zero if there are none, and Σ x_i·x_i is expected with them. Its variance is seen in blocks of time. x does not
+// depend on how long requests executed in the log. So a server that is slow at times, and busy therefore, does not look like one with turns.
+func (t *turning) rejects() (deviations, expected float64) {
 	t.set(0, nil)
 	without := t.model.executed(t.law.capacity(), t.pools, nil, t.order, turnSamples, 1)
 	beside := t.beside(2)
@@ -363,13 +393,14 @@ func (t *turning) rejects() (deviations float64) {
 		meanX, meanY := mean(x), mean(y)
 		for k, i := range kind {
 			sums[t.model.block[i]] += (x[k] - meanX) * (y[k] - meanY)
+			expected += (x[k] - meanX) * (x[k] - meanX)
 		}
 	}
 	sum, variance := spread(&sums)
 	if variance == 0 {
-		return 0
+		return 0, 0
 	}
-	return sum / math.Sqrt(variance)
+	return sum / math.Sqrt(variance), expected / math.Sqrt(variance)
 }
 
 // least returns the visits of each short kind, of those that are tried, with the least score beside other requests that execute as in the log, and the

@@ -92,16 +92,22 @@ func TestTurns(t *testing.T) {
 func TestSlowTimesAreNoTurns(t *testing.T) {
 	for _, name := range []string{"2 cores, slow at times", "2 cores, garbage is collected", "1.75 cores, lists and mice"} {
 		s := named(t, name)
+		told := 0
 		found := 0
 		for seed := range uint64(4) {
 			if x := newModel(s.run(s.seconds(), seed+1)).turn(s.law, 0, true, nil); x == nil || x.Requests < 1000 {
 				t.Errorf("%s, seed %d: %v", name, seed, x)
-			} else if t.Logf("%s, seed %d: rejected by %.2f", name, seed, x.Rejected); x.Ns != 0 {
+			} else if t.Logf("%s, seed %d: %s", name, seed, &x.Turn); x.Ns != 0 {
 				found++
+			} else if x.Unknown == nil {
+				told++
 			}
 		}
 		if found > 0 {
 			t.Errorf("%s: turns in %d of 4 logs", name, found)
+		}
+		if told < 3 {
+			t.Errorf("%s: only %d of 4 logs tell that there are none", name, told)
 		}
 	}
 }
@@ -214,8 +220,8 @@ func TestCalibration(t *testing.T) {
 func TestGivenWithALogOfAnotherTime(t *testing.T) {
 	light, busy := turningSystem{places: 2, turn: 200, visits: 4, listsS: 5, listS: 0.014}, turningSystem{places: 2, turn: 200, visits: 4, listsS: 90, listS: 0.0126}
 	own, measured := [][]Execution{light.run(40, 1)}, &Calibration{Kind: 0, DemandNs: 10e6}
-	if e := Given(Law{Cores: 2 / 1.4}, nil, measured, own); e.Turn.Ns != 0 {
-		t.Fatalf("%s; want none in the log of the light load", e.Turn)
+	if e := Given(Law{Cores: 2 / 1.4}, nil, measured, own); e.Turn.Ns != 0 || !slices.Equal(e.Turn.Unknown, []int{1}) {
+		t.Fatalf("%s; want none in the log of the light load, and that it does not tell", e.Turn)
 	}
 	e := Given(Law{Cores: 2 / 1.4}, nil, measured, own, busy.run(40, 2))
 	if t.Logf("%v cores, %s", e.Law.Cores, e.Turn); e.Turn.Ns == 0 || e.Turn.Visits(1) < 2 || e.Law.Cores < 1.92 || e.Law.Cores > 2.08 {
