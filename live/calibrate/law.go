@@ -328,7 +328,8 @@ func (c *Capacity) calibration() *machine.Calibration {
 		Demand: quantity.Duration(c.Demand)}
 }
 
-// Fields returns spec.servers.capacity of a scenario. Of cores that have a contention or a coherency beside them, the interval is that of the throughput.
+// Fields returns spec.servers.capacity of a scenario. Of cores, the interval is that of the throughput, also if they have a contention or a coherency
+// beside them.
 func (c *Capacity) Fields() string {
 	var fields, intervals []string
 	add := func(name string, x float64, of sharing.Interval) {
@@ -344,7 +345,7 @@ func (c *Capacity) Fields() string {
 	}
 	if c.Identifiable {
 		cores, contention, coherency := c.Cores, c.Contention, c.Coherency
-		if !math.IsInf(c.Law.Cores, 1) && c.Law.Contention+c.Law.Coherency > 0 {
+		if !math.IsInf(c.Law.Cores, 1) {
 			cores = sharing.Interval{Low: c.Throughput.Low * c.Law.Cores, High: c.Throughput.High * c.Law.Cores}
 			contention, coherency = sharing.Interval{Low: c.Law.Contention, High: c.Law.Contention}, sharing.Interval{Low: c.Law.Coherency, High: c.Law.Coherency}
 		}

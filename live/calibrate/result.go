@@ -54,6 +54,9 @@ type fitted struct {
 	ContentionHigh *float64 `json:"contentionHigh"`
 	CoherencyLow   *float64 `json:"coherencyLow"`
 	CoherencyHigh  *float64 `json:"coherencyHigh"`
+
+	ThroughputLow  float64 `json:"throughputLow"` // of so many requests at a time as were measured, in parts of that of the law
+	ThroughputHigh float64 `json:"throughputHigh"`
 }
 
 func newFitted(c *Capacity) *fitted {
@@ -69,6 +72,7 @@ func newFitted(c *Capacity) *fitted {
 	f.CoresLow, f.CoresHigh = interval(c.Cores)
 	f.ContentionLow, f.ContentionHigh = interval(c.Contention)
 	f.CoherencyLow, f.CoherencyHigh = interval(c.Coherency)
+	f.ThroughputLow, f.ThroughputHigh = c.Throughput.Low, c.Throughput.High
 	return f
 }
 

@@ -100,6 +100,7 @@ type BusyFit struct {
 	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
 	Capacity    string        `json:"capacity"`
 	Known       bool          `json:"known"`
+	Not         []string      `json:"notPredicted"` // kinds of requests of which the log does not say how they wait
 	Failed      string        `json:"failed,omitempty"`
 	Predictions [][]BusyStats `json:"predictions"` // by load
 	// Least and Most are the least and the greatest value of each statistic, in all runs and in those with the ends of the interval of the capacity.
@@ -143,7 +144,7 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	r.Fits = nil
 	for i := range fits {
 		f := &fits[i]
-		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Failed: f.Failed}
+		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Not: f.Not, Failed: f.Failed}
 		for k, runs := range f.Predictions {
 			b.Predictions = append(b.Predictions, statistics(runs, 0.5))
 			all := slices.Concat(runs, f.Ends[k])
@@ -198,7 +199,7 @@ func FindBusy(all []BusyStats, kind string) *BusyStats {
 }
 
 // BusyChecks compares what the scenarios fitted to one load predict for another with the live runs that are not void. No
-// check has a prediction of a scenario whose log does not say what the capacity is. All statistics are compared, or those
+// check has a prediction of a scenario whose log does not say what the capacity is, or how such requests wait. All statistics are compared, or those
 // alone of which the tolerance was decided for the first cases.
 func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 	var live [][]BusyStats
@@ -221,6 +222,9 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 			continue
 		}
 		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
+			if slices.Contains(f.Not, kind.Kind) {
+				continue
+			}
 			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Least[load], kind.Kind), FindBusy(f.Most[load], kind.Kind), live, all)...)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"apfsim/internal/atomicfile"
@@ -16,6 +17,8 @@ type Model struct {
 	// Capacity says what the log shows of the capacity of the server.
 	Capacity string
 	Known    bool // whether the scenario has the capacity
+	// NotPredicted are verbs and resources of requests of which the log does not say whether they wait for turns.
+	NotPredicted []string
 
 	file, dir string
 	verbs     []string            // of the requests of the workloads
@@ -54,9 +57,12 @@ func Fit(ctx context.Context, l Logs, folder, capacity string, others ...string)
 		}
 	}
 	for i := range sc.Spec.Workload {
-		verb := ""
-		if all := sc.Spec.Workload[i].Requests; len(all) > 0 {
-			verb = all[0].Request.Verb
+		w, verb := &sc.Spec.Workload[i], ""
+		if len(w.Requests) > 0 {
+			verb = w.Requests[0].Request.Verb
+			if c := f.Report.Capacity; c != nil && slices.Contains(c.TurnUnknown, w.Name) {
+				m.NotPredicted = append(m.NotPredicted, verb+" "+w.Requests[0].Request.Resource)
+			}
 		}
 		m.verbs = append(m.verbs, verb)
 	}

@@ -109,7 +109,7 @@ func (f *Forecast) Document() *report.Document {
 	if void > 0 {
 		note += fmt.Sprintf(", and %d void", void)
 	}
-	note += fmt.Sprintf("; the middle one [the least..the most]. A prediction is the median of %d seeds.", f.Seeds)
+	note += fmt.Sprintf("; the middle one [the least..the most]. A prediction is the median of %d seeds. All runs are those of the seeds, also with both ends of the interval of the capacity where that was measured.", f.Seeds)
 	add(report.Part{Table: tableOf(f.Name+": live and predicted", forecastColumns, rows), Note: note})
 	var basis []string
 	for i, r := range f.Runs {

@@ -36,7 +36,7 @@ func TestWriteForecastDocument(t *testing.T) {
 		"before\n<!-- watch-fanout -->\n", "<!-- end of watch-fanout -->\nafter\n",
 		"| 80/s | seats after the execution | 2 | 2 | 2 | equal |",
 		"|  | wait mean | 120ms [100ms..120ms] | 500ms [110ms..500ms] (outside) | 55ms..1s | factor 1.5 and 10ms |",
-		"Runs: 2, and 1 void; the middle one [the least..the most]. A prediction is the median of 20 seeds.",
+		"Runs: 2, and 1 void; the middle one [the least..the most]. A prediction is the median of 20 seeds. All runs",
 		"Run 1: execution median 2ms.",
 	} {
 		if !strings.Contains(string(text), want) {

@@ -20,8 +20,11 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// fanoutLoads are the writes per second of the case watch-fanout. The scenario is fitted to the first.
+// fanoutLoads are the writes per second of the case watch-fanout. The scenario is fitted to the first, and has the processor time of an event from
+// fanoutEvents, the second: where little happens, processors sleep between events, and each takes more.
 var fanoutLoads = []float64{20, 80, 130, 190}
+
+const fanoutEvents = 1
 
 // fanoutFirst is the time at the beginning of a load that is left out.
 const fanoutFirst = 2 * time.Second
@@ -73,8 +76,8 @@ func RunFanout(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 		f.Late, f.Missing = append(f.Late, l.Late...), append(f.Missing, l.Missing...)
 		return l, after - before, err
 	}
-	// The lightest load comes once more before, without watches, to know what these take of the processors.
-	_, alone, err := send(name+"-alone-", plans[0])
+	// This load comes once more before, without watches, to know what these take of the processors.
+	_, alone, err := send(name+"-alone-", plans[fanoutEvents])
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func RunFanout(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 		if err != nil {
 			return nil, err
 		}
-		if loads[i] = l; i == 0 {
+		if loads[i] = l; i == fanoutEvents {
 			watched = seconds
 		}
 		if err := sleepUntil(ctx, time.Now().Add(pause)); err != nil {
@@ -125,7 +128,7 @@ func RunFanout(ctx context.Context, b *apiserver.Binaries, file, name, dir strin
 		f.Live = append(f.Live, got.of(l.Live.Requests)...)
 	}
 	slices.Sort(f.Late)
-	fit := fitFanout(loads[0], from, f.Live, watched-alone, watchers.Clients)
+	fit := fitFanout(loads, from, f.Live, watched-alone, watchers.Clients)
 	f.Fitted, f.Basis = []string{part(0)}, fit.String()
 	for i := range fanoutLoads {
 		predicted, err := forecast(ctx, file, dir, seed, seeds, append(fit.assignments(), load(fanoutLoads[i])), func(run *outcome.Run) []Figure {
@@ -198,24 +201,24 @@ func (g *fanoutFigures) of(writes []outcome.Outcome) []Figure {
 	return f.all
 }
 
-// fanoutFit is what a scenario has from the lightest load.
+// fanoutFit is what a scenario has from the lightest loads.
 type fanoutFit struct {
 	executions []time.Duration // of the writes, sorted
 	late       time.Duration   // median of the events
 	event      time.Duration   // processor time of one event for one watch
 }
 
-func fitFanout(l *BusyLoad, from time.Duration, live []Figure, seconds float64, watchers int) *fanoutFit {
+func fitFanout(loads []*BusyLoad, from time.Duration, live []Figure, seconds float64, watchers int) *fanoutFit {
 	f := &fanoutFit{}
-	written := 0
-	for i := range l.Live.Requests {
-		r := &l.Live.Requests[i]
-		if r.Outcome != outcome.Executed {
-			continue
-		}
-		written++
-		if time.Duration(r.ArrivalNs) >= from {
+	for _, r := range loads[0].Live.Requests {
+		if r.Outcome == outcome.Executed && time.Duration(r.ArrivalNs) >= from {
 			f.executions = append(f.executions, max(1, time.Duration(r.ExecutionNs)))
+		}
+	}
+	written := 0
+	for _, r := range loads[fanoutEvents].Live.Requests {
+		if r.Outcome == outcome.Executed {
+			written++
 		}
 	}
 	slices.Sort(f.executions)

@@ -32,7 +32,7 @@ func TestFanoutFigures(t *testing.T) {
 	}
 }
 
-// The scenario has the executions of the lightest load, the lateness of its events, and the processor time of an event.
+// The scenario has the executions of the lightest load, the lateness of its events, and the processor time of an event of the next one.
 func TestFanoutFit(t *testing.T) {
 	l := &BusyLoad{Live: &outcome.Run{}}
 	for _, executionMs := range []int64{9, 2, 4, 3} { // the first one arrives too early
@@ -42,7 +42,9 @@ func TestFanoutFit(t *testing.T) {
 		}
 		l.Live.Requests = append(l.Live.Requests, o)
 	}
-	fit := fitFanout(l, time.Second, []Figure{{"20/s", "event late p50", 1500e3}, {"80/s", "event late p50", 9e6}}, 0.008, 100)
+	next := &BusyLoad{Live: &outcome.Run{Requests: []outcome.Outcome{{}, {}, {}}}}
+	next.Live.Requests[0].Outcome, next.Live.Requests[1].Outcome, next.Live.Requests[2].Outcome = outcome.Executed, outcome.Executed, outcome.Rejected
+	fit := fitFanout([]*BusyLoad{l, next}, time.Second, []Figure{{"20/s", "event late p50", 1500e3}, {"80/s", "event late p50", 9e6}}, 0.004, 100)
 	want := []string{"spec.workload[0].execution={empirical: {values: [2ms, 3ms, 4ms]}}", "spec.store.costs={watchEvent: 20µs, eventLatency: 1.5ms}"}
 	got := fit.assignments()
 	if d := cmp.Diff(want, []string{got[0], got[2]}); d != "" {
