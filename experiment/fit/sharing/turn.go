@@ -157,7 +157,9 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	}
 	for _, x := range all {
 		if x.Ns == 0 && all[best].runs.better(&x.runs) < unlikely {
-			found.Unknown = m.kindsOf(t.short)
+			if all[best].Ns > 0 || 2*found.Rejected > found.Expected { // requests do wait, though not as with these turns
+				found.Unknown = m.kindsOf(t.short)
+			}
 			return found
 		}
 	}
