@@ -96,13 +96,13 @@ type BusyLoad struct {
 
 // BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit): the medians of its runs, and an interval.
 type BusyFit struct {
-	Load        float64       `json:"load"`
-	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
-	Capacity    string        `json:"capacity"`
-	Known       bool          `json:"known"`
-	Not         []string      `json:"notPredicted"` // kinds of requests of which the log does not say how they wait
-	Failed      string        `json:"failed,omitempty"`
-	Predictions [][]BusyStats `json:"predictions"` // by load
+	Load         float64       `json:"load"`
+	Measured     bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
+	Capacity     string        `json:"capacity"`
+	Known        bool          `json:"known"`
+	NotPredicted []string      `json:"notPredicted"` // kinds of requests of which the log does not say how they wait
+	Failed       string        `json:"failed,omitempty"`
+	Predictions  [][]BusyStats `json:"predictions"` // by load
 	// Least and Most are the least and the greatest value of each statistic, in all runs and in those with the ends of the interval of the capacity.
 	Least [][]BusyStats `json:"least"`
 	Most  [][]BusyStats `json:"most"`
@@ -144,7 +144,7 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	r.Fits = nil
 	for i := range fits {
 		f := &fits[i]
-		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Not: f.Not, Failed: f.Failed}
+		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, NotPredicted: f.NotPredicted, Failed: f.Failed}
 		for k, runs := range f.Predictions {
 			b.Predictions = append(b.Predictions, statistics(runs, 0.5))
 			all := slices.Concat(runs, f.Ends[k])
@@ -222,7 +222,7 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 			continue
 		}
 		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
-			if slices.Contains(f.Not, kind.Kind) {
+			if slices.Contains(f.NotPredicted, kind.Kind) {
 				continue
 			}
 			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Least[load], kind.Kind), FindBusy(f.Most[load], kind.Kind), live, all)...)

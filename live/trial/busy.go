@@ -48,14 +48,14 @@ type BusyLoad struct {
 
 // BusyFit is a scenario that was fitted to one of the loads, and what it predicts of all.
 type BusyFit struct {
-	Load        float64               // to whose log it is fitted; its capacity also to those of the lighter ones
-	Measured    bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
-	Capacity    string                // what the log says of it
-	Known       bool                  // whether it does
-	Not         []string              // verbs and resources of requests that are not predicted, because the log does not say whether they wait for turns
-	Predictions [][][]outcome.Outcome // by load and seed; nil if Failed
-	Ends        [][][]outcome.Outcome // by load, runs with the ends of the interval of the capacity
-	Failed      string                // why there are none
+	Load         float64               // to whose log it is fitted; its capacity also to those of the lighter ones
+	Measured     bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
+	Capacity     string                // what the log says of it
+	Known        bool                  // whether it does
+	NotPredicted []string              // verbs and resources of requests that are not predicted, because the log does not say whether they wait for turns
+	Predictions  [][][]outcome.Outcome // by load and seed; nil if Failed
+	Ends         [][][]outcome.Outcome // by load, runs with the ends of the interval of the capacity
+	Failed       string                // why there are none
 }
 
 // The loop that measures what a server can do.
@@ -282,7 +282,7 @@ func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, lo
 	if err != nil {
 		return nil, err
 	}
-	result := &BusyFit{Load: Loads[load], Measured: measured != "", Capacity: f.Capacity, Known: f.Known, Not: f.NotPredicted}
+	result := &BusyFit{Load: Loads[load], Measured: measured != "", Capacity: f.Capacity, Known: f.Known, NotPredicted: f.NotPredicted}
 	verb := base.Spec.Workload[0].Requests[0].Request.Verb
 	for _, l := range Loads {
 		var runs, ends [][]outcome.Outcome

@@ -93,7 +93,7 @@ func (e *Estimate) fitWithDelays(all []Execution) {
 func (e *Estimate) takeTurns(all []Execution) {
 	m := newModel(all)
 	short := m.shortTurn()
-	e.Turn = m.unknownTurn()
+	e.Turn = short.unknown()
 	e.Turn.Unknown = slices.DeleteFunc(e.Turn.Unknown, func(kind int) bool { return math.IsInf(e.Delays[kind], 1) })
 	if len(short.visits) == 0 {
 		return

@@ -45,8 +45,10 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, oth
 	if turnNs != nil && *turnNs == 0 {
 		return e
 	}
-	if busier, _, _ := newModel(m.shortTurn().others(m.executions)).compare(l); turnNs == nil && busier > wrong {
-		return e // the law is not that of the server
+	short := m.shortTurn()
+	if busier, _, _ := newModel(short.others(m.executions)).compare(l); turnNs == nil && busier > wrong {
+		e.Turn = short.unknown() // the law is not that of the server
+		return e
 	}
 	if t := m.turn(l, 0, true, turnNs); t != nil {
 		if calibrated != nil && t.Ns > 0 && e.Law != measured {
@@ -59,7 +61,7 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, oth
 			e.Busier, e.SpreadIdle, e.SpreadBusy = newModel(t.others(m.executions)).compare(l)
 		}
 	} else if turnNs == nil {
-		e.Turn = m.unknownTurn()
+		e.Turn = short.unknown()
 	}
 	return e
 }

@@ -111,11 +111,11 @@ func spread(sums *[blocks]float64) (sum, variance float64) {
 	return sum, variance
 }
 
-// correct replaces the cores of a law by those with which demands do not depend on how busy the server
-// would have been. It returns 1/c, and its bounds. ok is false if there is none. The likelihood of the log takes the number of executions for the cause of their
-// speed. If the server is slow at times, it is the consequence as well: requests pile up because they are slow, and the
-// server seems to have fewer cores than it has. When requests begin is not the consequence, or little, so that what is
-// predicted from that alone is an instrument.
+// correct replaces the cores of a law by those with which demands do not depend on how busy the server would have been. It also
+// returns the bounds of 1/c, and whether there are such cores. The likelihood assumes that the number of executions is the cause of
+// their speed. If the server is slow at times, the number is a consequence as well: requests pile up because they are slow, and the
+// server seems to have fewer cores than it has. When requests begin is no consequence, or hardly, so that what is predicted from
+// that alone is an instrument.
 func (s *search) correct(p point) (q point, bounds [2]float64, ok bool) {
 	at := func(x float64) float64 {
 		q := p

@@ -2,6 +2,7 @@ package sharing
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -310,17 +311,8 @@ func (m *model) shortTurn() *Turn {
 	return t
 }
 
-// unknownTurn returns that the log says nothing of turns.
-func (m *model) unknownTurn() *Turn {
-	t := &Turn{}
-	for kind, short := range m.shortKinds() {
-		if short {
-			t.Unknown = append(t.Unknown, kind)
-		}
-	}
-	slices.Sort(t.Unknown)
-	return t
-}
+// unknown returns a turn of which the log says nothing, with the short kinds of this one.
+func (t *Turn) unknown() *Turn { return &Turn{Unknown: slices.Sorted(maps.Keys(t.visits))} }
 
 // kindsOf returns the kinds of groups of executions, in their order.
 func (m *model) kindsOf(groups [][]int) (kinds []int) {
