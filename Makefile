@@ -49,6 +49,13 @@ EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),
 URL        := https://github.com/OWNER/apfsim/releases/download/$(VERSION)
 MAINTAINER := apfsim <apfsim@localhost>
 
+# The pages are written by their test, so that the program does not contain the libraries for that.
+.PHONY: man
+man: export SOURCE_DATE_EPOCH = $(EPOCH)
+man: ## write a man page for each command to dist/man
+	mkdir -p dist/man
+	go test ./cmd/apfsim -count=1 -ldflags "-X apfsim/cmd/apfsim.version=$(VERSION)" -run '^TestManPages$$' -args -man $(CURDIR)/dist/man
+
 # A release has an archive and an SBOM for each platform, a deb and an rpm for each architecture of Linux, an image, a
 # Homebrew formula, a manifest for krew, and the checksums of all of them.
 .PHONY: release
@@ -58,7 +65,7 @@ release: build ## build archives, packages, an image and their SBOMs and checksu
 	@case "$(VERSION)" in *-*) ;; *) grep -qE '^## $(VERSION)( |$$)' CHANGELOG.md || { echo 'CHANGELOG.md has no section "## $(VERSION)"'; exit 1; };; esac
 	rm -rf dist
 	mkdir -p dist/completions
-	bin/apfsim man dist/man
+	$(MAKE) man VERSION=$(VERSION)
 	for shell in bash fish powershell zsh; do bin/apfsim completion $$shell > dist/completions/apfsim.$$shell || exit 1; done
 	for platform in $(PLATFORMS); do \
 		system=$${platform%/*}; arch=$${platform#*/}; name=apfsim_$(VERSION)_$${system}_$$arch; \

@@ -164,7 +164,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newServe(), newVersion(), newMan())
+	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newServe(), newVersion())
 	finish(root)
 	return root
 }

@@ -350,7 +350,6 @@ var fileWriters = []string{
 	"sweep small.yaml --over spec.workload[w].clients=1,2 --replications 2 -o OUT",
 	"merge shards/0 shards/1 -o OUT",
 	"collisions --chart OUT/table.svg",
-	"man OUT",
 }
 
 // writeFiles returns the process of one of the commands, not yet begun, that writes to out.
