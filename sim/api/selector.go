@@ -29,12 +29,33 @@ func ParseSelector(labels, fields string) (*Selector, error) {
 
 // Matches says whether an object satisfies all requirements.
 func (s *Selector) Matches(o *Object) bool {
+	v := View{Object: o}
+	return s.Sees(&v)
+}
+
+// View is an object that is compared with many selectors. Most of them look for the same field, which is looked up once.
+type View struct {
+	Object       *Object
+	field, value string // the last one that was looked up
+	has, known   bool
+}
+
+// get returns the field of Object.Fields, and whether the object has it.
+func (v *View) get(field string) (value string, has bool) {
+	if !v.known || v.field != field {
+		v.field, v.known = field, true
+		v.value, v.has = v.Object.Fields[field]
+	}
+	return v.value, v.has
+}
+
+// Sees says whether the object of a view satisfies all requirements.
+func (s *Selector) Sees(v *View) bool {
 	if s == nil {
 		return true
 	}
 	for i := range s.Labels {
-		value, has := o.Fields[s.labels[i]]
-		if !s.Labels[i].Matches(value, has) {
+		if value, has := v.get(s.labels[i]); !s.Labels[i].Matches(value, has) {
 			return false
 		}
 	}
@@ -42,11 +63,11 @@ func (s *Selector) Matches(o *Object) bool {
 		var value string
 		switch field := s.Fields[i].Key; field {
 		case "metadata.name":
-			value = o.Name
+			value = v.Object.Name
 		case "metadata.namespace":
-			value = o.Namespace
+			value = v.Object.Namespace
 		default:
-			value = o.Fields[field]
+			value, _ = v.get(field)
 		}
 		if !s.Fields[i].Matches(value, true) {
 			return false

@@ -190,8 +190,14 @@ func (w *Watcher) close(nowNs int64) {
 
 // selects says whether the watcher watches an object.
 func (w *Watcher) selects(o *api.Object) bool {
-	return (w.scope.namespace == "" || w.scope.namespace == o.Namespace) &&
-		(w.scope.name == "" || w.scope.name == o.Name) && w.selector.Matches(o)
+	v := api.View{Object: o}
+	return w.sees(&v)
+}
+
+// sees is like selects, of the object of a view.
+func (w *Watcher) sees(v *api.View) bool {
+	return (w.scope.namespace == "" || w.scope.namespace == v.Object.Namespace) &&
+		(w.scope.name == "" || w.scope.name == v.Object.Name) && w.selector.Sees(v)
 }
 
 // offer puts an event in the input channel, or returns that there is no room; sent says that the selector
@@ -376,27 +382,31 @@ func (w *Watcher) nextInitial(nowNs int64) *api.Event {
 	return e
 }
 
-// transitions is what watchers whose selectors an object enters or leaves get of an event, which they share.
-type transitions struct{ change, entered, left *api.Event }
+// transitions is what watchers share that see the same event one after the other: its objects, and what those get whose selectors an
+// object enters or leaves.
+type transitions struct {
+	change, entered, left *api.Event
+	object, previous      api.View
+}
 
 // event returns an event of the store as a watcher gets it; nil if it does not.
 func (t *transitions) event(e *api.Event, w *Watcher) *api.Event {
-	is := e.Type != api.Deleted && w.selects(e.Object)
+	if t.change != e {
+		*t = transitions{change: e, object: api.View{Object: e.Object}, previous: api.View{Object: e.Previous}}
+	}
+	is := e.Type != api.Deleted && w.sees(&t.object)
 	was := false
 	switch e.Type {
 	case api.Modified:
-		was = w.selects(e.Previous)
+		was = w.sees(&t.previous)
 	case api.Deleted:
-		was = w.selects(e.Object)
+		was = w.sees(&t.object)
 	}
 	switch {
 	case !is && !was:
 		return nil
 	case is == was, e.Type != api.Modified:
 		return e
-	}
-	if t.change != e {
-		*t = transitions{change: e}
 	}
 	if is {
 		if t.entered == nil {
