@@ -360,6 +360,11 @@ func (f *fitter) scale(capacity *yaml.Node) {
 	shape.SetField(shape.NodeField(capacity, "calibrated"), "demand", shape.ValueNode(shape.Duration(float64(f.base.Calibrated.ns)*f.report.Capacity.Scale)))
 }
 
+// turnBounds returns the bounds of the turn as a scenario has them.
+func (c *Capacity) turnBounds() map[string]any {
+	return map[string]any{"low": shape.Duration(float64(c.TurnLowNs)), "high": shape.Duration(float64(c.TurnHighNs))}
+}
+
 // setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
 // measured, unless the scenario has a capacity of its own.
 func (f *fitter) setCapacity(spec *yaml.Node) {
@@ -368,7 +373,14 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		f.scale(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"))
 	}
 	if c != nil && c.Given && c.TurnLowNs > 0 { // estimated, which the capacity given does not have
-		shape.SetField(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"), "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
+		capacity := shape.NodeField(shape.NodeField(spec, "servers"), "capacity")
+		shape.SetField(capacity, "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
+		interval := shape.NodeField(capacity, "interval")
+		if interval == nil {
+			interval = &yaml.Node{Kind: yaml.MappingNode}
+			shape.SetField(capacity, "interval", interval)
+		}
+		shape.SetField(interval, "turn", shape.ValueNode(c.turnBounds()))
 	}
 	if c == nil || c.Busy == 0 || c.Given {
 		return
@@ -401,10 +413,11 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		}
 		interval[p.name] = bounds
 	}
-	fields["interval"] = interval
 	if c.TurnNs > 0 {
 		fields["turn"] = shape.Duration(float64(c.TurnNs))
+		interval["turn"] = c.turnBounds()
 	}
+	fields["interval"] = interval
 	if x := c.Collection; x != nil {
 		fields["collection"] = map[string]any{"every": shape.Duration(float64(x.EveryNs)), "lasts": shape.Duration(float64(x.LastsNs))}
 	}

@@ -89,6 +89,9 @@ func TestTurnsAndCores(t *testing.T) {
 	if capacity == nil || capacity.Turn == 0 || c.TurnNs != int64(capacity.Turn) || c.TurnLowNs > 10e6 || c.TurnHighNs < 10e6 || *c.CoresLow > 2 || *c.CoresHigh < 2 {
 		t.Fatalf("%+v; %v", capacity, f.Report.Notes)
 	}
+	if least, greatest := capacity.Ends(); int64(least.Turn) != c.TurnHighNs || int64(greatest.Turn) != c.TurnLowNs || least.Cores != *c.CoresLow {
+		t.Errorf("the ends of the capacity are %+v and %+v; want turns of %v and %v", least, greatest, c.TurnHighNs, c.TurnLowNs)
+	}
 	for _, w := range load(t, string(f.Scenario)).Spec.Workload {
 		if visits := max(1, w.Visits); (visits > 1) != strings.HasPrefix(w.Name, "getter") {
 			t.Errorf("%s has %d visits", w.Name, visits)
@@ -115,6 +118,8 @@ func TestTurnFromTheLogOfAnotherTime(t *testing.T) {
 	f, capacity := fitCapacity(t, light, o)
 	if c := f.Report.Capacity; c.TurnNs == 0 || capacity.Turn == 0 || len(c.TurnUnknown) != 0 || c.Logs != 2 {
 		t.Errorf("with the busy one: %+v, %s", c, notes(f))
+	} else if least, greatest := capacity.Ends(); int64(least.Turn) != c.TurnHighNs || int64(greatest.Turn) != c.TurnLowNs || least.Cores != 2 || greatest.Cores != 2 {
+		t.Errorf("the ends of the given capacity are %+v and %+v; want turns of %v and %v", least, greatest, c.TurnHighNs, c.TurnLowNs)
 	}
 	o.CapacityFrom = []fit.Log{{File: "without waits", Open: opener(regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(busy, ""))}}
 	if f, _ = fitCapacity(t, light, o); len(f.Report.Capacity.TurnUnknown) != 1 || !strings.Contains(notes(f), "capacity: a log of --capacity-from is left out: without waits: the log does not say when") {

@@ -52,6 +52,13 @@ type Interval struct {
 	Cores      *Bounds `json:"cores,omitempty"`
 	Contention *Bounds `json:"contention,omitempty"`
 	Coherency  *Bounds `json:"coherency,omitempty"`
+	Turn       *Turns  `json:"turn,omitempty"`
+}
+
+// Turns are the bounds of a turn.
+type Turns struct {
+	Low  quantity.Duration `json:"low" document:"required" jsonschema:"exclusiveMinimum=0s"`
+	High quantity.Duration `json:"high" document:"required" jsonschema:"exclusiveMinimum=0s"`
 }
 
 // Bounds are those of a 95 % interval.
@@ -62,7 +69,8 @@ type Bounds struct {
 
 // Ends returns the least and the greatest capacity of the interval, or nil if there is no interval. Their speeds enclose
 // those of all capacities of the interval, with however many requests. Without an upper bound of the contention or of the
-// coherency, the least capacity has the value of c.
+// coherency, the least capacity has the value of c. It has the longest turn, and the greatest one the shortest: short requests
+// wait the longer, the longer a turn is.
 func (c *Capacity) Ends() (least, greatest *Capacity) {
 	if c.Interval == nil {
 		return nil, nil
@@ -86,6 +94,9 @@ func (c *Capacity) Ends() (least, greatest *Capacity) {
 		if p.bounds.High != nil {
 			*p.low = *p.bounds.High
 		}
+	}
+	if t := c.Interval.Turn; t != nil {
+		low.Turn, high.Turn = t.High, t.Low
 	}
 	return &low, &high
 }
@@ -145,6 +156,9 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 		i.Coherency.check(to, path+".interval.coherency", c.Coherency)
 		if i.Cores != nil && i.Cores.Low == 0 {
 			to.Fail(path+".interval.cores.low", "0: want more than 0")
+		}
+		if t := i.Turn; t != nil && (c.Turn < t.Low || c.Turn > t.High) {
+			to.Fail(path+".interval.turn", "does not contain the value, %v; want none if it is not the interval of this turn", c.Turn)
 		}
 	}
 	last := quantity.Duration(-1)
