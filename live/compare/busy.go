@@ -7,15 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"apfsim/live/outcome"
 	"apfsim/live/trial"
 )
 
 // What a prediction for a busy server may differ in from the live runs, which is decided before they are made.
 const (
-	busyFactor    = 1.5                   // of the latencies
+	busyFactor    = 1.5                   // of the times
 	busyRejection = 0.10                  // of the share of the rejections
 	busyOther     = 0.01                  // of the share of the other errors
 	busyWait      = 20 * time.Millisecond // of the waits, besides the factor
@@ -231,41 +229,47 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 	return checks
 }
 
-// busyChecks compares a prediction with what was measured. It is an interval, and holds if a part of it is allowed.
+// busyChecks compares a prediction with what was measured. It is an interval, and holds if a part of it is allowed: what the live runs
+// have themselves, from the least to the greatest, and the tolerance beyond.
 func busyChecks(name string, least, most *BusyStats, live [][]BusyStats, all bool) []Check {
 	if least == nil || most == nil {
 		return []Check{{name, false, "the scenario has no such requests"}}
 	}
-	var p50, p99, waits, executions []time.Duration
-	var rejected, failed []float64
+	var measured []*BusyStats
 	for _, l := range live {
 		if s := FindBusy(l, least.Kind); s != nil {
-			p50, p99, rejected = append(p50, s.P50), append(p99, s.P99), append(rejected, s.Rejected)
-			waits, executions, failed = append(waits, s.WaitP99), append(executions, s.Execution), append(failed, s.Failed)
+			measured = append(measured, s)
 		}
 	}
-	middle := func(xs []time.Duration) time.Duration {
-		return slices.Sorted(slices.Values(xs))[len(xs)/2]
-	}
-	between := func(what string, from, to, low, high, slack time.Duration) Check {
+	duration := func(what string, of func(*BusyStats) time.Duration, slack time.Duration) Check {
+		low, high := of(measured[0]), of(measured[0])
+		for _, s := range measured {
+			low, high = min(low, of(s)), max(high, of(s))
+		}
 		low, high = max(0, time.Duration(float64(low)/busyFactor)-slack), time.Duration(float64(high)*busyFactor)+slack
+		from, to := of(least), of(most)
 		return Check{name + " " + what, to >= low && from <= high, fmt.Sprintf("predicted %v to %v, allowed %v to %v", round(from), round(to), round(low), round(high))}
 	}
-	share := func(what string, from, to float64, live []float64, points float64) Check {
-		mean := stat.Mean(live, nil)
-		return Check{name + " " + what, to >= mean-points && from <= mean+points,
-			fmt.Sprintf("predicted %.1f to %.1f %%, live %.1f %%, allowed ±%.0f points", 100*from, 100*to, 100*mean, 100*points)}
+	share := func(what string, of func(*BusyStats) float64, tolerance float64) Check {
+		low, high := of(measured[0]), of(measured[0])
+		for _, s := range measured {
+			low, high = min(low, of(s)), max(high, of(s))
+		}
+		low, high = max(0, low-tolerance), high+tolerance
+		from, to := of(least), of(most)
+		return Check{name + " " + what, to >= low && from <= high,
+			fmt.Sprintf("predicted %.1f to %.1f %%, allowed %.1f to %.1f %%", 100*from, 100*to, 100*low, 100*high)}
 	}
 	checks := []Check{
-		between("p50", least.P50, most.P50, middle(p50), middle(p50), 0),
-		between("p99", least.P99, most.P99, slices.Min(p99), slices.Max(p99), 0),
-		share("rejected", least.Rejected, most.Rejected, rejected, busyRejection),
+		duration("p50", func(s *BusyStats) time.Duration { return s.P50 }, 0),
+		duration("p99", func(s *BusyStats) time.Duration { return s.P99 }, 0),
+		share("rejected", func(s *BusyStats) float64 { return s.Rejected }, busyRejection),
 	}
 	if all {
 		checks = append(checks,
-			between("wait p99", least.WaitP99, most.WaitP99, slices.Min(waits), slices.Max(waits), busyWait),
-			between("execution mean", least.Execution, most.Execution, middle(executions), middle(executions), 0),
-			share("other errors", least.Failed, most.Failed, failed, busyOther))
+			duration("wait p99", func(s *BusyStats) time.Duration { return s.WaitP99 }, busyWait),
+			duration("execution mean", func(s *BusyStats) time.Duration { return s.Execution }, 0),
+			share("other errors", func(s *BusyStats) float64 { return s.Failed }, busyOther))
 	}
 	return checks
 }
