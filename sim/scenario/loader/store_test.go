@@ -238,6 +238,10 @@ func TestMistakesInTurns(t *testing.T) {
 	wantMistakes(t, mistakes,
 		"s.yaml:6:40: spec.servers.capacity.turn: 10 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:6:44: spec.servers.capacity.turns: unknown field (did you mean "turn"?)`)
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10ms, interval: {turn: {low: 1ms, high: 5ms}}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn: does not contain the value, 10ms; want none if it is not the interval of this turn")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10ms, interval: {turn: {low: 1ms}}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn.high: is missing")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: -10ms}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:6:40: spec.servers.capacity.turn: -10ms is negative; want a duration of 0s or more")
 }
