@@ -77,6 +77,7 @@ func (t *Turn) others(all []Execution) []Execution {
 type turned struct {
 	Turn
 	cores    float64
+	above    float64 // how many more cores the log has by its busyness: more than places
 	lastsNs  float64 // of collections, 0 without
 	interval Interval
 	runs     compared
@@ -92,6 +93,7 @@ func (t *turned) estimateCores(c *collecting, places int) (ok bool) {
 		cores, ok = c.cores(collected{t.cores, 0}, 0)
 	}
 	t.cores = min(cores, most)
+	t.above = cores - t.cores
 	return ok
 }
 
@@ -175,7 +177,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	if !coresGiven {
 		t.set(found.Ns, found.visits)
 		if x, ok := c.cores(collected{found.cores, found.lastsNs}, student); ok {
-			found.interval.Low = min(x, found.cores)
+			found.interval.Low = min(x-found.above, found.cores) // as far below the estimate
 		}
 		if x, ok := c.cores(collected{found.cores, found.lastsNs}, -student); ok {
 			found.interval.High = min(x, found.interval.High)
