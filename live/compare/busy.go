@@ -242,19 +242,13 @@ func busyChecks(name string, least, most *BusyStats, live [][]BusyStats, all boo
 		}
 	}
 	duration := func(what string, of func(*BusyStats) time.Duration, slack time.Duration) Check {
-		low, high := of(measured[0]), of(measured[0])
-		for _, s := range measured {
-			low, high = min(low, of(s)), max(high, of(s))
-		}
+		low, high := span(measured, of)
 		low, high = max(0, time.Duration(float64(low)/busyFactor)-slack), time.Duration(float64(high)*busyFactor)+slack
 		from, to := of(least), of(most)
 		return Check{name + " " + what, to >= low && from <= high, fmt.Sprintf("predicted %v to %v, allowed %v to %v", round(from), round(to), round(low), round(high))}
 	}
 	share := func(what string, of func(*BusyStats) float64, tolerance float64) Check {
-		low, high := of(measured[0]), of(measured[0])
-		for _, s := range measured {
-			low, high = min(low, of(s)), max(high, of(s))
-		}
+		low, high := span(measured, of)
 		low, high = max(0, low-tolerance), high+tolerance
 		from, to := of(least), of(most)
 		return Check{name + " " + what, to >= low && from <= high,
@@ -272,4 +266,13 @@ func busyChecks(name string, least, most *BusyStats, live [][]BusyStats, all boo
 			share("other errors", func(s *BusyStats) float64 { return s.Failed }, busyOther))
 	}
 	return checks
+}
+
+// span returns the least and the greatest value of a statistic.
+func span[T cmp.Ordered](all []*BusyStats, of func(*BusyStats) T) (low, high T) {
+	low, high = of(all[0]), of(all[0])
+	for _, s := range all {
+		low, high = min(low, of(s)), max(high, of(s))
+	}
+	return low, high
 }
