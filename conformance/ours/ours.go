@@ -246,20 +246,20 @@ func (s *server) reject(now int64, r *request, reason string, retryAfterSeconds 
 	s.leave(r)
 }
 
-// HeldBack implements queueset.Host. Upstream does not report it.
-func (s *server) HeldBack(*queueset.Request) {}
+// HeldBack implements filter.Host. Upstream does not report it.
+func (s *server) HeldBack(*filter.Request) {}
 
-// TimedOut implements queueset.Host.
-func (s *server) TimedOut(nowNs int64, q *queueset.Request) {
-	r := q.Owner.(*request)
+// TimedOut implements filter.Host.
+func (s *server) TimedOut(nowNs int64, q *filter.Request) {
+	r := q.Owner().(*request)
 	retryAfterSeconds := s.filter.Dropped(nowNs, &r.Request)
 	s.endWait(r)
 	s.reject(nowNs, r, queueset.TimedOut.String(), retryAfterSeconds)
 }
 
-// Dispatched implements queueset.Host.
-func (s *server) Dispatched(q *queueset.Request) {
-	now, r := s.events.NowNs(), q.Owner.(*request)
+// Dispatched implements filter.Host.
+func (s *server) Dispatched(q *filter.Request) {
+	now, r := s.events.NowNs(), q.Owner().(*request)
 	s.endWait(r)
 	record := &s.trial.Requests[r.index]
 	s.result.Decisions[r.index].DispatchNs = now

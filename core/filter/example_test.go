@@ -14,9 +14,9 @@ import (
 // host is the server around a filter. It says which requests it executes.
 type host struct{}
 
-func (host) Dispatched(q *queueset.Request)    { fmt.Println("dispatched:", q.Owner.(*sent).name) }
-func (host) HeldBack(*queueset.Request)        {}
-func (host) TimedOut(int64, *queueset.Request) {}
+func (host) Dispatched(r *filter.Request)    { fmt.Println("dispatched:", r.Owner().(*sent).name) }
+func (host) HeldBack(*filter.Request)        {}
+func (host) TimedOut(int64, *filter.Request) {}
 
 // sent is a request of this server.
 type sent struct {

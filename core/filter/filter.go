@@ -10,7 +10,7 @@
 //
 //	Receive   routes the request and estimates its work
 //	Arrive    rejects it, lets it wait, or dispatches it
-//	          ... a request that waits ends its wait by a call of queueset.Host.Dispatched; if there is
+//	          ... a request that waits ends its wait by a call of Host.Dispatched; if there is
 //	          none within WaitLimitNs, the host owes a TimeOut; if its client goes away, a Cancel;
 //	          under rules with LazyWaitLimit, a call of Host.TimedOut can end it, too
 //	Finish    ends its execution; for a watch, its initialisation
@@ -55,18 +55,26 @@ type Settings struct {
 	Adjusted func(nowNs int64)
 }
 
+// Host is the server around a Filter. Its methods are those of queueset.Host, for all levels and for the requests
+// that no level limits, and must not call back either.
+type Host interface {
+	Dispatched(r *Request)
+	HeldBack(r *Request)
+	TimedOut(nowNs int64, r *Request)
+}
+
 // Filter is the flow control of one server.
 type Filter struct {
 	settings    Settings
-	host        queueset.Host
+	host        Host
 	estimator   *estimate.Estimator
 	control     *flowcontrol.Controller  // nil unless PriorityAndFairness
 	maxInFlight *flowcontrol.MaxInFlight // nil unless MaxInFlight
 }
 
 // New returns the filter of a server that has no requests. The host is told of the requests that are
-// dispatched, whatever limits them; each has as its Owner what [Request.Bind] was given.
-func New(nowNs int64, s Settings, host queueset.Host) *Filter {
+// dispatched, whatever limits them.
+func New(nowNs int64, s Settings, host Host) *Filter {
 	f := &Filter{settings: s, host: host, estimator: estimate.NewEstimator(s.Rules, s.Store)}
 	switch s.Mode {
 	case PriorityAndFairness:
@@ -150,7 +158,7 @@ func (f *Filter) dispatched(r *Request) {
 	if r.isWatch {
 		r.kind.work.WatchStarts()
 	}
-	f.host.Dispatched(&r.Request.Request)
+	f.host.Dispatched(r)
 }
 
 // TimeOut rejects a request that is still waiting WaitLimitNs after its arrival, and returns after
@@ -161,7 +169,7 @@ func (f *Filter) TimeOut(nowNs int64, r *Request) (rejection queueset.Rejection,
 	return f.endOfContext(), f.control.TimeOut(nowNs, &r.Request)
 }
 
-// Dropped counts a request that has left its queue because it was overdue, of which queueset.Host.TimedOut
+// Dropped counts a request that has left its queue because it was overdue, of which Host.TimedOut
 // has told, and returns after how many seconds its client may come back. The host owes the call, and no longer
 // owes the request's TimeOut.
 func (f *Filter) Dropped(nowNs int64, r *Request) (retryAfterSeconds int) {
@@ -229,11 +237,13 @@ type queueHost Filter
 
 // Dispatched implements queueset.Host.
 func (h *queueHost) Dispatched(q *queueset.Request) {
-	(*Filter)(h).dispatched(q.Owner.(Owner).filtered())
+	(*Filter)(h).dispatched(q.Owner.(*Request))
 }
 
 // HeldBack implements queueset.Host.
-func (h *queueHost) HeldBack(q *queueset.Request) { h.host.HeldBack(q) }
+func (h *queueHost) HeldBack(q *queueset.Request) { h.host.HeldBack(q.Owner.(*Request)) }
 
 // TimedOut implements queueset.Host.
-func (h *queueHost) TimedOut(nowNs int64, q *queueset.Request) { h.host.TimedOut(nowNs, q) }
+func (h *queueHost) TimedOut(nowNs int64, q *queueset.Request) {
+	h.host.TimedOut(nowNs, q.Owner.(*Request))
+}

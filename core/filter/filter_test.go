@@ -28,16 +28,16 @@ type host struct {
 	timedOut   []string // with their Retry-After
 }
 
-func (h *host) Dispatched(r *queueset.Request) {
-	h.dispatched = append(h.dispatched, r.Owner.(*named).name)
+func (h *host) Dispatched(r *Request) {
+	h.dispatched = append(h.dispatched, r.Owner().(*named).name)
 }
 
-func (h *host) HeldBack(r *queueset.Request) {
-	h.heldBack = append(h.heldBack, r.Owner.(*named).name)
+func (h *host) HeldBack(r *Request) {
+	h.heldBack = append(h.heldBack, r.Owner().(*named).name)
 }
 
-func (h *host) TimedOut(nowNs int64, q *queueset.Request) {
-	r := q.Owner.(*named)
+func (h *host) TimedOut(nowNs int64, q *Request) {
+	r := q.Owner().(*named)
 	h.timedOut = append(h.timedOut, fmt.Sprint(r.name, " ", h.filter.Dropped(nowNs, &r.Request)))
 }
 
@@ -463,9 +463,9 @@ func TestWayAllocatesNothing(t *testing.T) {
 	}
 }
 
-type quiet struct{ queueset.Host }
+type quiet struct{ Host }
 
-func (quiet) Dispatched(*queueset.Request) {}
+func (quiet) Dispatched(*Request) {}
 
 // settingsOf returns the settings for the rules of a release.
 func settingsOf(t *testing.T, version string) Settings {

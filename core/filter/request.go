@@ -161,6 +161,7 @@ func (k *Kind) Watchers() (n int, ok bool) { return k.work.Watchers() }
 // PriorityAndFairness does not apply, and its Work.
 type Request struct {
 	flowcontrol.Request
+	owner    any // the host's: it finds it again
 	kind     *Kind
 	limit    limit
 	isWatch  bool // the kind's, as readOnly: a request need not look at its kind again
@@ -176,17 +177,12 @@ const (
 	byCount
 )
 
-// Bind makes owner what Owner returns: the host's request, in which r is embedded, or r itself. It
-// must be called before the first Receive.
-func (r *Request) Bind(owner Owner) { r.Request.Owner = owner }
+// Bind makes owner what Owner returns, such as the host's request in which r is embedded. It must be
+// called before the first Receive, and for each copy of a Request.
+func (r *Request) Bind(owner any) { r.Request.Owner, r.owner = r, owner }
 
 // Owner returns what Bind was given.
-func (r *Request) Owner() any { return r.Request.Owner }
-
-// Owner is a Request, or what it is embedded in.
-type Owner interface{ filtered() *Request }
-
-func (r *Request) filtered() *Request { return r }
+func (r *Request) Owner() any { return r.owner }
 
 // Kind returns the request's kind.
 func (r *Request) Kind() *Kind { return r.kind }

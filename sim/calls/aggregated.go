@@ -69,7 +69,7 @@ func (a *aggregatedServers) configure(nowNs int64, change int) {
 
 // aggregated is an aggregated server, which has flow control of its own, and to which all API servers pass
 // requests on. What it is besides, such as its speed, is the latency of its calls. It implements
-// queueset.Host.
+// filter.Host.
 type aggregated struct {
 	name   string
 	index  int
@@ -165,12 +165,12 @@ func (a *aggregated) kind(t *server.Template) *filter.Kind {
 	return known
 }
 
-// HeldBack implements queueset.Host. Nobody observes it.
-func (a *aggregated) HeldBack(*queueset.Request) {}
+// HeldBack implements filter.Host. Nobody observes it.
+func (a *aggregated) HeldBack(*filter.Request) {}
 
-// Dispatched implements queueset.Host.
-func (a *aggregated) Dispatched(q *queueset.Request) {
-	p := q.Owner.(*proxied)
+// Dispatched implements filter.Host.
+func (a *aggregated) Dispatched(q *filter.Request) {
+	p := q.Owner().(*proxied)
 	nowNs := a.calls.shared.Events.NowNs()
 	p.executing, p.dispatchNs = true, nowNs
 	a.notify(nowNs, p, PassedDispatched, queueset.NotRejected)
@@ -190,9 +190,9 @@ func (a *aggregated) timeOut(nowNs int64, p *proxied) server.Response {
 	return tooManyRequests(retryAfterSeconds)
 }
 
-// TimedOut implements queueset.Host.
-func (a *aggregated) TimedOut(nowNs int64, q *queueset.Request) {
-	p := q.Owner.(*proxied)
+// TimedOut implements filter.Host.
+func (a *aggregated) TimedOut(nowNs int64, q *filter.Request) {
+	p := q.Owner().(*proxied)
 	call, retryAfterSeconds := p.call, a.filter.Dropped(nowNs, &p.Request)
 	a.notify(nowNs, p, PassedRejected, queueset.TimedOut)
 	a.calls.shared.Events.Cancel(call.next) // the deadline

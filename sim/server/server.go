@@ -264,10 +264,10 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 }
 
-// TimedOut implements queueset.Host. Observers are notified at once, but the client, who may send
+// TimedOut implements filter.Host. Observers are notified at once, but the client, who may send
 // another request in response, when the present arrival has been dealt with.
-func (s *Server) TimedOut(nowNs int64, q *queueset.Request) {
-	r := q.Owner.(*Request)
+func (s *Server) TimedOut(nowNs int64, q *filter.Request) {
+	r := q.Owner().(*Request)
 	retryAfterSeconds := s.filter.Dropped(nowNs, &r.Request)
 	s.events.Cancel(r.next) // the deadline
 	r.next = 0
@@ -275,9 +275,9 @@ func (s *Server) TimedOut(nowNs int64, q *queueset.Request) {
 	s.timedOut = append(s.timedOut, r)
 }
 
-// Dispatched implements queueset.Host.
-func (s *Server) Dispatched(q *queueset.Request) {
-	nowNs, r := s.events.NowNs(), q.Owner.(*Request)
+// Dispatched implements filter.Host.
+func (s *Server) Dispatched(q *filter.Request) {
+	nowNs, r := s.events.NowNs(), q.Owner().(*Request)
 	if r.next != 0 {
 		s.events.Cancel(r.next) // the time-out
 		r.next = 0
@@ -296,10 +296,10 @@ func (s *Server) Dispatched(q *queueset.Request) {
 	}
 }
 
-// HeldBack implements queueset.Host.
-func (s *Server) HeldBack(q *queueset.Request) {
+// HeldBack implements filter.Host.
+func (s *Server) HeldBack(q *filter.Request) {
 	for _, heldBack := range s.shared.observers.heldBack {
-		heldBack(s.events.NowNs(), q.Owner.(*Request))
+		heldBack(s.events.NowNs(), q.Owner().(*Request))
 	}
 }
 

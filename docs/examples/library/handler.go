@@ -46,14 +46,14 @@ func (l *Limited) do(f func(nowNs int64)) {
 // Adjust adjusts the limits of the levels.
 func (l *Limited) Adjust() { l.do(l.filter.Adjust) }
 
-// Dispatched implements queueset.Host: the handler may begin.
-func (l *Limited) Dispatched(q *queueset.Request) { close(q.Owner.(*call).dispatched) }
+// Dispatched implements filter.Host: the handler may begin.
+func (l *Limited) Dispatched(r *filter.Request) { close(r.Owner().(*call).dispatched) }
 
-// HeldBack implements queueset.Host.
-func (l *Limited) HeldBack(*queueset.Request) {}
+// HeldBack implements filter.Host.
+func (l *Limited) HeldBack(*filter.Request) {}
 
-// TimedOut implements queueset.Host. It is not called without LazyWaitLimit.
-func (l *Limited) TimedOut(int64, *queueset.Request) {}
+// TimedOut implements filter.Host. It is not called without LazyWaitLimit.
+func (l *Limited) TimedOut(int64, *filter.Request) {}
 
 // ServeHTTP serves a request of the user of its basic authentication when flow control dispatches it.
 func (l *Limited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
