@@ -110,7 +110,8 @@ type recorder struct {
 	flows     map[int]int         // index of a flow, by server.Flow.Index
 	inFlight  map[int64]*recorded // by number
 	kept      []*recorded         // that have left
-	full      bool
+	last      int64               // the number of the last request that is recorded
+	full      bool                // no more will be
 }
 
 func newRecorder(w Window, run *sim.Run) *recorder {
@@ -165,7 +166,7 @@ func (r *recorder) observer() server.Observer {
 
 // entry returns the record of a request, which it begins if there is room; nil for a request that is not recorded.
 func (r *recorder) entry(nowNs int64, q *server.Request) *recorded {
-	if q.Flow == nil || int(q.Server) != r.window.Server {
+	if q.Flow == nil || int(q.Server) != r.window.Server || r.full && q.Number > r.last {
 		return nil
 	}
 	if e := r.inFlight[q.Number]; e != nil || r.full || q.ArrivalNs < nowNs {
@@ -180,7 +181,7 @@ func (r *recorder) entry(nowNs int64, q *server.Request) *recorded {
 		return nil
 	}
 	e := &recorded{number: q.Number, arrivalNs: nowNs, dispatchNs: -1, endNs: -1, workload: q.Workload, flow: flow, queue: q.QueueIndex(), seats: q.SeatsWanted()}
-	r.inFlight[q.Number] = e
+	r.inFlight[q.Number], r.last = e, q.Number
 	return e
 }
 
@@ -249,13 +250,13 @@ func (r *recorder) result() *Recording {
 	}
 	slices.SortFunc(all, func(a, b *recorded) int { return cmp.Compare(a.number, b.number) })
 	to := &r.recording
-	to.Requests = len(all)
-	for _, e := range all {
-		to.Number, to.ArrivalNs = append(to.Number, e.number), append(to.ArrivalNs, e.arrivalNs)
-		to.DispatchNs, to.EndNs = append(to.DispatchNs, e.dispatchNs), append(to.EndNs, e.endNs)
-		to.Workload = append(to.Workload, e.workload)
-		to.Flow, to.Queue, to.Seats = append(to.Flow, e.flow), append(to.Queue, e.queue), append(to.Seats, e.seats)
-		to.Left = append(to.Left, int(e.left))
+	n := len(all)
+	to.Requests = n
+	to.Number, to.ArrivalNs, to.DispatchNs, to.EndNs = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	to.Workload, to.Flow, to.Queue, to.Seats, to.Left = make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)
+	for i, e := range all {
+		to.Number[i], to.ArrivalNs[i], to.DispatchNs[i], to.EndNs[i] = e.number, e.arrivalNs, e.dispatchNs, e.endNs
+		to.Workload[i], to.Flow[i], to.Queue[i], to.Seats[i], to.Left[i] = e.workload, e.flow, e.queue, e.seats, int(e.left)
 	}
 	return to
 }
