@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"apfsim/internal/atomicfile"
 )
 
 func main() { os.Exit(run(os.Stdout, os.Stderr, os.Args[1:])) }
@@ -28,7 +30,7 @@ func run(stdout, stderr io.Writer, args []string) int {
 	return 0
 }
 
-// replace makes the jumps of a program direct. A file that is cut short never takes its place.
+// replace makes the jumps of a program direct.
 func replace(stdout io.Writer, file string) error {
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -38,11 +40,7 @@ func replace(stdout io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	part := file + ".part"
-	if err := os.WriteFile(part, after, 0o644); err != nil {
-		return err
-	}
-	if err := os.Rename(part, file); err != nil {
+	if err := atomicfile.WriteFile(file, after); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s: %d of %d jumps are direct\n", file, n.direct, n.jumps)
