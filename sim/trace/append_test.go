@@ -3,10 +3,12 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"apfsim/core/classify"
 	"apfsim/core/request"
@@ -132,7 +134,15 @@ func TestStringsAreWrittenAsEncodingJSONDoes(t *testing.T) {
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
 		e.Encode(s)
-		if got := string(appendString(nil, s)) + "\n"; got != want.String() {
+		got := string(appendString(nil, s)) + "\n"
+		if !utf8.ValidString(s) { // Go 1.26 escapes what stands for the invalid bytes, and Go 1.27 does not
+			var a, b string
+			if err := errors.Join(json.Unmarshal([]byte(got), &a), json.Unmarshal(want.Bytes(), &b)); err != nil || a != b {
+				t.Fatalf("%q: %s, want %s: %v", s, got, want.String(), err)
+			}
+			return
+		}
+		if got != want.String() {
 			t.Fatalf("%q: %s, want %s", s, got, want.String())
 		}
 	}

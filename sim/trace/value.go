@@ -106,10 +106,16 @@ func (l *line) parseBytes() []byte {
 	}
 	b, err := l.unquote(q)
 	if err != nil {
-		l.at = int(q.from)
-		l.fail("is not valid JSON: %v", err)
+		l.failAtEscape(q)
 	}
 	return b
+}
+
+// failAtEscape notes the mistake of a string that is otherwise valid. It does not quote encoding/json, whose errors differ
+// between releases of Go.
+func (l *line) failAtEscape(q quoted) {
+	l.at = int(q.from)
+	l.fail(`is not valid JSON: a wrong escape in a string; want one of \" \\ \/ \b \f \n \r \t, or \u with four hexadecimal digits`)
 }
 
 // parseQuoted parses a string, whose escapes are checked.
@@ -120,9 +126,7 @@ func (l *line) parseQuoted() quoted {
 	}
 	q := l.parseAny()
 	if l.ok() && !q.plain && !json.Valid(l.text[q.from:q.to]) {
-		_, err := l.unquote(q)
-		l.at = int(q.from)
-		l.fail("is not valid JSON: %v", err)
+		l.failAtEscape(q)
 	}
 	return q
 }
