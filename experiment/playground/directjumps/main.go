@@ -3,7 +3,7 @@
 //	directjumps FILE
 //
 // Go compiles a jump as the choice of a number, and a branch back to the beginning of the function, where a table of branches
-// leads to the place of that number. A place that comes later in the function can be branched to at once, which engines compile
+// leads to the place of that number. A place that comes later in the function can be branched to at once, which V8 compiles
 // much better. The file is replaced. It is left as it was if it is not WebAssembly as Go writes it.
 package main
 
