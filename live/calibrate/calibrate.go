@@ -49,19 +49,25 @@ type Counters struct {
 	Requests         float64 // that were dispatched
 	ExecutionSeconds float64 // of them
 	WaitSeconds      float64 // in the queues of flow control
+	Collector
 }
 
 // Step is what was measured with a number of clients. The window begins after a fifth of the step.
 type Step struct {
 	Clients   int                 `json:"clients"`
+	Sent      int64               `json:"sent"`
 	Requests  int64               `json:"requests"`       // that were answered with success, and of which a part lies in the window
 	PerSecond float64             `json:"perSecond"`      // of these
 	Error     float64             `json:"perSecondError"` // its standard error, from tenths of the window
 	Latency   result.Distribution `json:"latency"`
 	Execution *float64            `json:"executionNs"` // mean, from the metrics of the server; null if unknown
 	Wait      *float64            `json:"waitNs"`      // mean, in the queues of flow control; null if unknown
-	Failed    int64               `json:"failed"`      // answers with status 429 or 5xx, and requests without an answer
-	Unused    string              `json:"unused"`      // why the capacity is not fitted to the step; "" if it is
+	// Collections is how many times the server collected garbage, 0 if it does not say, and Collection is how long that lasted, on average.
+	Collections float64       `json:"collections"`
+	Collection  time.Duration `json:"collectionNs"`
+
+	Failed int64  `json:"failed"` // answers with status 429 or 5xx, and requests without an answer
+	Unused string `json:"unused"` // why the capacity is not fitted to the step; "" if it is
 }
 
 // Curve is the result of a measurement.
@@ -187,7 +193,7 @@ func (o *Options) step(ctx context.Context, clients int, sent *int64) (*Step, er
 	case p.err != nil:
 		return nil, p.err
 	}
-	s := &Step{Clients: clients, Failed: p.failed}
+	s := &Step{Clients: clients, Sent: p.requests, Failed: p.failed}
 	if running.Err() != nil {
 		s.Unused = fmt.Sprintf("requests took longer than the latency allowed, %v", o.MaxLatency)
 	}
@@ -333,6 +339,7 @@ func (s *Step) add(after, before Counters, sent int64) {
 	execution := 1e9 * (after.ExecutionSeconds - before.ExecutionSeconds) / n
 	wait := 1e9 * (after.WaitSeconds - before.WaitSeconds) / n
 	s.Execution, s.Wait = &execution, &wait
+	s.Collections, s.Collection = after.Since(before.Collector)
 	if wait > mostWait*float64(s.Latency.MeanNs) {
 		s.Unused = "flow control makes the requests wait: their priority level has not more seats"
 	}
@@ -368,5 +375,6 @@ func ReadCounters(text []byte, of func(schema string) bool) (c Counters, err err
 			c.WaitSeconds += g.Waits.Sum
 		}
 	}
-	return c, nil
+	c.Collector, err = ReadCollector(text)
+	return c, err
 }

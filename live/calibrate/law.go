@@ -27,6 +27,9 @@ type Capacity struct {
 	Reason       string        // why not; "" if it does
 	Measured     int           // requests that executed at a time, at most
 
+	// Collection is the garbage collections of the server, which the law does not contain then; nil if it does not say, or if there are no cores.
+	Collection *machine.Collection
+
 	// Request is the one with which it was measured; nil if there were several.
 	Request *classify.Attributes
 
@@ -69,7 +72,9 @@ func Fit(c *Curve) (*Capacity, error) {
 	if len(f.points) == 0 {
 		return nil, fmt.Errorf("no step was measured to which a capacity can be fitted: %s", c.Stopped)
 	}
-	return f.fit(), nil
+	capacity := f.fit()
+	capacity.collect(c.used())
+	return capacity, nil
 }
 
 // fitter finds the laws that agree with the throughputs: by weighted least squares of their logarithms.
@@ -314,8 +319,12 @@ func (c *Capacity) String() string {
 		}
 		return fmt.Sprintf("%s %s (95 %%: %s to %s)", what, text(x), text(i.Low), text(i.High))
 	}
-	return fmt.Sprintf("%s, %s, %s, from up to %d requests at a time", between("cores", c.Law.Cores, c.Cores),
+	text := fmt.Sprintf("%s, %s, %s, from up to %d requests at a time", between("cores", c.Law.Cores, c.Cores),
 		between("contention", c.Law.Contention, c.Contention), between("coherency", c.Law.Coherency, c.Coherency), c.Measured)
+	if x := c.Collection; x != nil {
+		text += fmt.Sprintf(". Whenever %s of demand have been served, the server collects garbage for %s", format.Duration(float64(x.Every)), format.Duration(float64(x.Lasts)))
+	}
+	return text
 }
 
 // calibration returns with what the cores were measured; nil if there are none, or if that is not one request.
@@ -352,6 +361,9 @@ func (c *Capacity) Fields() string {
 		add("cores", c.Law.Cores, cores)
 		add("contention", c.Law.Contention, contention)
 		add("coherency", c.Law.Coherency, coherency)
+	}
+	if x := c.Collection; x != nil {
+		fields = append(fields, fmt.Sprintf("collection: {every: %s, lasts: %s}", shape.Duration(float64(x.Every)), shape.Duration(float64(x.Lasts))))
 	}
 	if x := c.calibration(); x != nil {
 		text := "calibrated: {"
