@@ -23,9 +23,10 @@ type Base struct {
 	Document             *yaml.Node // the mapping of the scenario
 	DurationNs, WarmupNs int64
 	Servers              int
-	Capacity             *sharing.Law // of each server; nil if the scenario does not have it
-	Calibrated           *calibration // of that capacity; nil if the scenario does not say it
-	TurnNs               *int64       // of that capacity; nil if the scenario does not say it
+	Capacity             *sharing.Law        // of each server; nil if the scenario does not have it
+	Calibrated           *calibration        // of that capacity; nil if the scenario does not say it
+	TurnNs               *int64              // of that capacity; nil if the scenario does not say it
+	Collection           *sharing.Collection // of that capacity; nil without
 	Release              *rules.Rules
 }
 
@@ -75,6 +76,7 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 		var c struct {
 			Cores, Contention, Coherency float64
 			Turn                         string
+			Collection                   *struct{ Every, Lasts string }
 			Calibrated                   *calibration
 		}
 		if err := n.Decode(&c); err != nil {
@@ -85,12 +87,29 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 			if c.Cores == 0 {
 				b.Capacity.Cores = math.Inf(1)
 			}
+			positive := func(in, field, text string) (time.Duration, error) {
+				d, err := time.ParseDuration(text)
+				if err != nil || d <= 0 {
+					return 0, fail(shape.NodeField(n, in).Line, "spec.servers.capacity."+in+"."+field, strconv.Quote(document.Abridge(text))+" is not a duration above 0; use a number with a unit, such as 12ms")
+				}
+				return d, nil
+			}
 			if b.Calibrated = c.Calibrated; b.Calibrated != nil {
 				var err error
-				if b.Calibrated.ns, err = time.ParseDuration(b.Calibrated.Demand); err != nil || b.Calibrated.ns <= 0 {
-					at := shape.NodeField(n, "calibrated")
-					return nil, fail(at.Line, "spec.servers.capacity.calibrated.demand", strconv.Quote(document.Abridge(b.Calibrated.Demand))+" is not a duration above 0; use a number with a unit, such as 12ms")
+				if b.Calibrated.ns, err = positive("calibrated", "demand", b.Calibrated.Demand); err != nil {
+					return nil, err
 				}
+			}
+			if c.Collection != nil && c.Cores != 0 {
+				every, err := positive("collection", "every", c.Collection.Every)
+				if err != nil {
+					return nil, err
+				}
+				lasts, err := positive("collection", "lasts", c.Collection.Lasts)
+				if err != nil {
+					return nil, err
+				}
+				b.Collection = &sharing.Collection{EveryNs: int64(every), LastsNs: int64(lasts)}
 			}
 			if c.Turn != "" {
 				d, err := time.ParseDuration(c.Turn)

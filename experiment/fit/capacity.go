@@ -21,6 +21,7 @@ type Capacity struct {
 	Contention   float64  `json:"contention"`
 	Coherency    float64  `json:"coherency"`
 	Scale        float64  `json:"scale"`        // by which cores given are multiplied, so that the throughput is that with which they were measured; otherwise 1
+	Unlike       *float64 `json:"unlike"`       // of cores given, how many times as long as when they were measured the same requests take alone in the log, if it is less than half or more than twice; otherwise null
 	Given        bool     `json:"given"`        // by the scenario whose servers the fitted one has, and not estimated
 	Identifiable bool     `json:"identifiable"` // whether the scenario has this capacity, and its executions are demands
 	Reason       string   `json:"reason"`       // why it has none; "" if it has
@@ -103,14 +104,19 @@ func (f *fitter) estimateCapacity() error {
 		if why != "" {
 			f.note("capacity: a log of --capacity-from is left out: %s", why)
 		}
-		e := sharing.Given(*law, f.base.TurnNs, f.calibration(kinds), logs, others...)
+		e := sharing.Given(sharing.Known{Law: *law, TurnNs: f.base.TurnNs, Collection: f.base.Collection, Calibration: f.calibration(kinds)}, logs, others...)
 		c.give(e)
 		c.Logs = len(logs) + len(others)
 		c.TurnUnknown = f.turnUnknown(e, kinds)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
 		} else if f.base.Calibrated != nil {
-			f.note("capacity: the log does not have enough of the requests with which it was measured, or their demands are less than half or more than twice as long; the cores stay as they are")
+			why := "the log does not have enough of the requests with which it was measured"
+			if e.Unlike > 0 {
+				unlike := shape.Number(e.Unlike)
+				c.Unlike, why = &unlike, fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log, so that these are others, or the server is not the one that was measured", format.Digits(unlike))
+			}
+			f.note("capacity: %s; the cores stay as they are", why)
 		}
 		f.share(e.Law, func(*workload, int64) int64 { return 0 })
 		f.correct(e, kinds)
@@ -123,6 +129,14 @@ func (f *fitter) estimateCapacity() error {
 		return nil
 	}
 	logs = append(logs, others...)
+	if f.options.withoutCapacity != "" {
+		for _, log := range logs {
+			c.Most = max(c.Most, sharing.Most(log))
+		}
+		c.Reason, c.Logs = f.options.withoutCapacity, len(logs)
+		f.note("%s", c)
+		return nil
+	}
 	e := sharing.New(logs...)
 	c.set(e)
 	c.Logs = len(logs)
@@ -344,7 +358,7 @@ func executing(n int) string {
 	return fmt.Sprintf("%d requests execute", n)
 }
 
-// scale gives a measured capacity the cores with which its throughput is what was measured.
+// scale gives a measured capacity the cores with which its throughput is what was measured. Collections come after as many requests.
 func (f *fitter) scale(capacity *yaml.Node) {
 	set := func(n *yaml.Node, name string) {
 		of := shape.NodeField(n, name)
@@ -356,6 +370,9 @@ func (f *fitter) scale(capacity *yaml.Node) {
 	if bounds := shape.NodeField(shape.NodeField(capacity, "interval"), "cores"); bounds != nil {
 		set(bounds, "low")
 		set(bounds, "high")
+	}
+	if x := f.base.Collection; x != nil {
+		shape.SetField(shape.NodeField(capacity, "collection"), "every", shape.ValueNode(shape.Duration(float64(x.EveryNs)*f.report.Capacity.Scale)))
 	}
 	shape.SetField(shape.NodeField(capacity, "calibrated"), "demand", shape.ValueNode(shape.Duration(float64(f.base.Calibrated.ns)*f.report.Capacity.Scale)))
 }

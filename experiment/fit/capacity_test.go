@@ -2,7 +2,9 @@ package fit_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -63,6 +65,28 @@ func TestCollectionsOfTheServer(t *testing.T) {
 	near(t, "lasts", float64(c.Collection.LastsNs), 130e6, 0.4)
 	for i, w := range load(t, string(f.Scenario)).Spec.Workload {
 		near(t, "demand of "+w.Name, w.Execution.MeanNs(), []float64{12.5e6, 1.1e6}[i], 0.06)
+	}
+}
+
+// Collections that were measured with lists of 10 ms are those of the scenario, after as many of the lists of the log, which take 12.5 ms. They are not in its demands.
+func TestMeasuredCollections(t *testing.T) {
+	text := strings.NewReplacer("turn: 0s", "collection: {every: 750ms, lasts: 130ms}", "14ms, sigma: 0.35", "12.5ms, sigma: 0.2").Replace(turning(57, "0s"))
+	log := recordText(t, text, 1)
+	given := func(collection string) []byte {
+		return []byte(onServers(", capacity: {cores: 1.6, turn: 0s, collection: "+collection+", calibrated: {verb: list, resource: configmaps, namespace: big, demand: 10ms}}", ""))
+	}
+	f, capacity := fitCapacity(t, log, fit.Options{Base: given("{every: 600ms, lasts: 130ms}"), BaseFile: "base.yaml"})
+	near(t, "cores", capacity.Cores, 2, 0.05)
+	near(t, "every", float64(capacity.Collection.Every), 750e6, 0.05)
+	near(t, "lasts", float64(capacity.Collection.Lasts), 130e6, 0)
+	for i, w := range load(t, string(f.Scenario)).Spec.Workload {
+		near(t, "demand of "+w.Name, w.Execution.MeanNs(), []float64{12.5e6, 1.1e6}[i], 0.08)
+	}
+	for collection, want := range map[string]string{"{every: long, lasts: 130ms}": "collection.every: \"long\"", "{every: 600ms, lasts: 0s}": "collection.lasts: \"0s\""} {
+		want = "spec.servers.capacity." + want + " is not a duration above 0; use a number with a unit, such as 12ms"
+		if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: given(collection), BaseFile: "base.yaml"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %s", err, want)
+		}
 	}
 }
 
@@ -351,10 +375,11 @@ func TestCalibratedCapacity(t *testing.T) {
 	for _, c := range []struct {
 		calibrated, note string
 		cores            float64
+		unlike           bool
 	}{
-		{"{verb: list, resource: configmaps, namespace: big, demand: 9.6ms}", "capacity: that of the scenario given, with 1.2", 1.5},
-		{"{verb: list, resource: configmaps, namespace: big, demand: 5ms}", "the cores stay as they are", 1.2},
-		{"{verb: list, resource: configmaps, demand: 9.6ms}", "the cores stay as they are", 1.2},
+		{"{verb: list, resource: configmaps, namespace: big, demand: 9.6ms}", "capacity: that of the scenario given, with 1.2", 1.5, false},
+		{"{verb: list, resource: configmaps, namespace: big, demand: 5ms}", "times as long alone in the log, so that these are others, or the server is not the one that was measured; the cores stay as they are", 1.2, true},
+		{"{verb: list, resource: configmaps, demand: 9.6ms}", "capacity: the log does not have enough of the requests with which it was measured; the cores stay as they are", 1.2, false},
 	} {
 		f, capacity := fitCapacity(t, log, fit.Options{BaseFile: "base.yaml",
 			Base: []byte(onServers(", capacity: {cores: 1.2, calibrated: "+c.calibrated+", interval: {cores: {low: 1, high: 1.4}}}", ""))})
@@ -363,8 +388,8 @@ func TestCalibratedCapacity(t *testing.T) {
 		near(t, "scale", f.Report.Capacity.Scale, capacity.Cores/1.2, 0.001)
 		near(t, "least cores", capacity.Interval.Cores.Low, f.Report.Capacity.Scale, 0.001)
 		near(t, "most cores", *capacity.Interval.Cores.High, 1.4*f.Report.Capacity.Scale, 0.001)
-		if !strings.Contains(notes, c.note) {
-			t.Errorf("%s: %s", c.calibrated, notes)
+		if unlike := f.Report.Capacity.Unlike; !strings.Contains(notes, c.note) || (unlike != nil) != c.unlike || unlike != nil && (*unlike < 2 || *unlike > 3) {
+			t.Errorf("%s: %s; unlike %v", c.calibrated, notes, unlike)
 		}
 	}
 	text := onServers(", capacity: {cores: 1.2, calibrated: {verb: list, resource: configmaps, demand: long}}", "")
@@ -383,5 +408,45 @@ func TestSlowTimes(t *testing.T) {
 	}
 	if !strings.HasPrefix(c.SlowTimes, "the server was slow at times: in the log, the mean latency of the requests of some second was ") {
 		t.Errorf("%q in %+v", c.SlowTimes, c.Rows)
+	}
+}
+
+// A server that is slow for 0.25 s every 8 s, for another reason than how many requests execute, has a capacity that the log suggests, and that never makes it so
+// slow: it is given up. That of a server that is slow once stays. A capacity that is given stays, too, and the report says that it does not explain the log.
+func TestCapacityThatDisagrees(t *testing.T) {
+	slow := func(times int) string {
+		var speed []string
+		for i := range times {
+			speed = append(speed, fmt.Sprintf("{at: %dms, factor: 0.25}, {at: %dms, factor: 1}", 4000+8000*i, 4250+8000*i))
+		}
+		return recordText(t, onServers(", capacity: {cores: 2, speed: ["+strings.Join(speed, ", ")+"]}", shared), 7)
+	}
+	settle := func(log, given string) (*fit.Fitted, *scenario.Scenario, *check.Check) {
+		f, _ := fitCapacity(t, log, fit.Options{Base: []byte(onServers(given, "")), BaseFile: "base.yaml"})
+		if !f.Report.Capacity.Identifiable {
+			t.Fatalf("%s", f.Report.Capacity)
+		}
+		f, sc, c, err := check.Settle(context.Background(), f, filepath.Join(t.TempDir(), "scenario.yaml"), 9, func(*scenario.Scenario) experiment.Progress { return silent{} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, sc, c
+	}
+	often, once := slow(7), slow(1)
+	f, sc, c := settle(often, "")
+	if k, in := f.Report.Capacity, sc.Spec.Servers.Capacity; k.Identifiable || k.Most < 3 || in.Cores != 0 || in.Average == 0 {
+		t.Errorf("%s; %+v", k, in)
+	} else if !strings.HasPrefix(k.String(), "capacity: unknown, because a scenario with the one that the log suggests is not like the log: in a twentieth of the seconds of the log, the mean latency was ") {
+		t.Errorf("%s", k)
+	}
+	if c.Disagrees != "" || !strings.HasPrefix(c.Caution(), "the server was slow at times: ") {
+		t.Errorf("without a capacity: %q, %q", c.Disagrees, c.Caution())
+	}
+	if f, _, c := settle(once, ""); !f.Report.Capacity.Identifiable || c.Disagrees != "" || c.SlowTimes == "" {
+		t.Errorf("slow once: %s; %q, %q", f.Report.Capacity, c.Disagrees, c.SlowTimes)
+	}
+	f, sc, c = settle(often, ", capacity: {cores: 2}")
+	if !f.Report.Capacity.Given || sc.Spec.Servers.Capacity.Cores != 2 || !strings.HasPrefix(c.Caution(), "the capacity given does not explain how fast the server was: in a twentieth of the seconds of the log, ") {
+		t.Errorf("given: %s; %q", f.Report.Capacity, c.Caution())
 	}
 }

@@ -34,6 +34,8 @@ type Options struct {
 	CapacityFrom []Log
 	// MaxWorkloads limits the number of workloads; 0 stands for 200.
 	MaxWorkloads int
+
+	withoutCapacity string // why the capacity is unknown, whatever would be estimated; "" if it is estimated
 }
 
 // Fitted is a fitted scenario, and what is known of the requests that it is made of.
@@ -138,6 +140,13 @@ func Fit(open func() (io.ReadCloser, error), o Options) (*Fitted, error) {
 		return nil, err
 	}
 	return &Fitted{Scenario: text, Report: f.report, Recorded: &f.recorded, fitter: f, open: open}, nil
+}
+
+// WithoutCapacity fits the scenario again, with a capacity that is unknown for a reason: its executions are those of the log.
+func (f *Fitted) WithoutCapacity(why string) (*Fitted, error) {
+	o := f.fitter.options
+	o.withoutCapacity = why
+	return Fit(f.open, o)
 }
 
 // fitter is a fit in progress.

@@ -66,8 +66,10 @@ func fitText(f *check.Report) string {
 	if c := f.Check; c != nil {
 		text += fmt.Sprintf("; %d of %s of the log are in the range of its runs", c.Within, format.Counted(len(c.Rows), "statistic"))
 	}
-	if f.Check != nil && f.Check.SlowTimes != "" {
-		text += ". " + strings.ToUpper(f.Check.SlowTimes[:1]) + f.Check.SlowTimes[1:]
+	if f.Check != nil {
+		if caution := f.Check.Caution(); caution != "" {
+			text += ". " + strings.ToUpper(caution[:1]) + caution[1:]
+		}
 	}
 	return text + ". What the log does not show, such as another division of the seats or another load, goes beyond the fit."
 }

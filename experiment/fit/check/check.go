@@ -44,6 +44,8 @@ type Check struct {
 	NotFitted []string `json:"notFitted"`
 	// SlowTimes says that requests were slow together at times, as they are not in the scenario; "" if they were not.
 	SlowTimes string `json:"slowTimes"`
+	// Disagrees says how a scenario with a capacity is so far from the log that the capacity does not explain how fast the server was; "" if it may.
+	Disagrees string `json:"disagrees"`
 	Skipped   string `json:"skipped"` // why some statistics are not compared; "" if all are
 
 	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
@@ -121,7 +123,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 	for _, r := range rows {
 		row := r.finish()
 		if c.SlowTimes == "" && row.Group == "all" && row.slow() {
-			c.SlowTimes = fmt.Sprintf("the server was slow at times: in the log, the mean latency of the requests of some %s was %s, and in the runs it is %s to %s. With a greater load the scenario is then too fast",
+			c.SlowTimes = fmt.Sprintf("the server was slow at times: in the log, the mean latency of the requests of some %s was %s, and in the runs it is %s to %s. With a greater load such times hold more requests, and the scenario does not have them",
 				map[string]string{"1s": "second", "10s": "10 s", "60s": "minute"}[strings.TrimPrefix(row.Statistic, slowest)], row.text(&row.Recorded), row.text(row.Low), row.text(row.High))
 		}
 		if row.Within {
@@ -134,6 +136,11 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 			c.missed[r.workload] = row.sentence()
 		}
 		c.Rows = append(c.Rows, row)
+	}
+	if k := f.Report.Capacity; k != nil && k.Identifiable {
+		if c.Disagrees = c.disagreement(f.Recorded.Total.Latencies); k.Unlike != nil {
+			c.Disagrees = fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log", format.Digits(*k.Unlike))
+		}
 	}
 	for m := range moved {
 		c.Moved = append(c.Moved, m)
@@ -264,12 +271,41 @@ var statistics = func() (all []statistic) {
 // slowest begins the names of the statistics of the slowest times.
 const slowest = "slowest "
 
-// muchSlower is by how much the slowest time of the log must be beyond those of the runs to be told.
-const muchSlower = 1.25
+// farOff is by how much a time of the log must be beyond those of the runs to be told.
+const farOff = 1.25
 
 // slow says whether a row is of a slowest time that the scenario does not have.
 func (r *Row) slow() bool {
-	return strings.HasPrefix(r.Statistic, slowest) && r.High != nil && r.Recorded > muchSlower**r.High
+	return strings.HasPrefix(r.Statistic, slowest) && r.High != nil && r.Recorded > farOff**r.High
+}
+
+// disagreement returns Disagrees of a scenario with a capacity.
+func (c *Check) disagreement(log *shape.Latencies) string {
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if r.Group != "all" || r.High == nil {
+			continue
+		}
+		switch r.Statistic {
+		case slowest + "1s":
+			if often := log.SlowTwentieth(); often > farOff**r.High {
+				return fmt.Sprintf("in a twentieth of the seconds of the log, the mean latency was %s or more, and in the slowest second of the runs %s to %s", r.text(&often), r.text(r.Low), r.text(r.High))
+			}
+		case "execution mean":
+			if r.Recorded > farOff**r.High || farOff*r.Recorded < *r.Low {
+				return fmt.Sprintf("the mean execution was %s in the log, and is %s to %s in the runs", r.text(&r.Recorded), r.text(r.Low), r.text(r.High))
+			}
+		}
+	}
+	return ""
+}
+
+// Caution says why the scenario may be wrong about a greater load, as the end of a sentence; "" if nothing is known.
+func (c *Check) Caution() string {
+	if c.Disagrees != "" {
+		return "the capacity given does not explain how fast the server was: " + c.Disagrees + ". The scenario does not say what a greater load does"
+	}
+	return c.SlowTimes
 }
 
 // row is a Row in progress.

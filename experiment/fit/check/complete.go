@@ -16,30 +16,32 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-// Complete writes a fitted scenario to a file, runs it so many times, and compares it with the recorded requests.
+// Complete writes a fitted scenario to a file, runs it so many times, and compares it with the recorded requests (Settle).
 // Workloads whose bursts are not those recorded are replaced by replays, whose requests are written beside the scenario,
 // and the scenario is written and compared again. With 0 runs, nothing is compared. Progress is called before each of
 // the comparisons.
 func Complete(ctx context.Context, f *fit.Fitted, path string, runs int, progress func(*scenario.Scenario) experiment.Progress) (*Report, *scenario.Scenario, error) {
-	r := &Report{Report: f.Report}
-	for {
+	if runs == 0 {
 		sc, err := write(f, path)
-		if err != nil || runs == 0 {
-			return r, sc, err
-		}
-		if r.Check, err = Run(ctx, f, sc, runs, progress(sc)); err != nil {
+		return &Report{Report: f.Report}, sc, err
+	}
+	for {
+		var sc *scenario.Scenario
+		var c *Check
+		var err error
+		if f, sc, c, err = Settle(ctx, f, path, runs, progress); err != nil {
 			return nil, nil, err
 		}
 		for i, w := range f.Report.Workloads {
 			if slices.Contains(w.NotFitted, fit.Bursts) {
-				delete(r.Check.missed, i)
+				delete(c.missed, i)
 			}
 		}
-		if len(r.Check.missed) == 0 {
-			return r, sc, nil
+		if len(c.missed) == 0 {
+			return &Report{Report: f.Report, Check: c}, sc, nil
 		}
 		dir := filepath.Dir(path)
-		err = f.Replay(r.Check.missed, func(name string) (io.WriteCloser, error) {
+		err = f.Replay(c.missed, func(name string) (io.WriteCloser, error) {
 			name = filepath.Join(dir, filepath.FromSlash(name))
 			if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 				return nil, err
@@ -48,6 +50,27 @@ func Complete(ctx context.Context, f *fit.Fitted, path string, runs int, progres
 		})
 		if err != nil {
 			return nil, nil, err
+		}
+	}
+}
+
+// Settle writes a fitted scenario to a file, runs it so many times, and compares it with the recorded requests. If it has a capacity that was estimated, and
+// disagrees with the log, the capacity is unknown, and the scenario is fitted again.
+func Settle(ctx context.Context, f *fit.Fitted, path string, runs int, progress func(*scenario.Scenario) experiment.Progress) (*fit.Fitted, *scenario.Scenario, *Check, error) {
+	for {
+		sc, err := write(f, path)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		c, err := Run(ctx, f, sc, runs, progress(sc))
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if k := f.Report.Capacity; c.Disagrees == "" || k.Given {
+			return f, sc, c, nil
+		}
+		if f, err = f.WithoutCapacity("a scenario with the one that the log suggests is not like the log: " + c.Disagrees); err != nil {
+			return nil, nil, nil, err
 		}
 	}
 }

@@ -24,8 +24,8 @@ func (r *Report) Document() *report.Document {
 // parts returns the parts of a document that compare the fitted scenario with what was recorded.
 func (c *Check) parts(workloads []fit.Workload) []report.Part {
 	lines := []string{c.summary() + "."}
-	if c.SlowTimes != "" {
-		lines = append(lines, "Note: "+c.SlowTimes+".")
+	if caution := c.Caution(); caution != "" {
+		lines = append(lines, "Note: "+caution+".")
 	}
 	switch d := c.WaitErrors; {
 	case c.Skipped != "":

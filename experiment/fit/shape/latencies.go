@@ -1,6 +1,10 @@
 package shape
 
-import "container/heap"
+import (
+	"container/heap"
+
+	"apfsim/reports/measure"
+)
 
 // LatencyWindows are the lengths of the windows of Latencies, in nanoseconds.
 var LatencyWindows = [...]int64{1e9, 10e9, 60e9}
@@ -15,6 +19,7 @@ const fewestLatencies = 10
 type Latencies struct {
 	fromNs, toNs int64
 	windows      [len(LatencyWindows)]latencyWindow
+	shortest     measure.Histogram // of the means of the shortest windows
 	inProgress   endings
 }
 
@@ -27,7 +32,9 @@ type latencyWindow struct {
 }
 
 // NewLatencies returns the latencies of requests that arrive and end between two times.
-func NewLatencies(fromNs, toNs int64) *Latencies { return &Latencies{fromNs: fromNs, toNs: toNs} }
+func NewLatencies(fromNs, toNs int64) *Latencies {
+	return &Latencies{fromNs: fromNs, toNs: toNs, shortest: measure.Histogram{Precision: measure.FinePrecision}}
+}
 
 // Begin adds a request whose end is known when it arrives, as in a log. Requests are added in the order of their arrival.
 func (l *Latencies) Begin(arrivalNs, latencyNs int64) {
@@ -50,7 +57,7 @@ func (l *Latencies) End(endNs, latencyNs int64) {
 	for i := range l.windows {
 		w := &l.windows[i]
 		if at := (endNs - l.fromNs) / LatencyWindows[i]; at != w.at {
-			w.complete()
+			l.complete(i)
 			w.at = at
 		}
 		w.sum += float64(latencyNs)
@@ -58,10 +65,14 @@ func (l *Latencies) End(endNs, latencyNs int64) {
 	}
 }
 
-// complete ends the present window.
-func (w *latencyWindow) complete() {
+// complete ends the present window of LatencyWindows[i].
+func (l *Latencies) complete(i int) {
+	w := &l.windows[i]
 	if w.n >= fewestLatencies {
-		w.slowestNs = max(w.slowestNs, w.sum/float64(w.n))
+		mean := w.sum / float64(w.n)
+		if w.slowestNs = max(w.slowestNs, mean); i == 0 {
+			l.shortest.Record(int64(mean))
+		}
 	}
 	w.sum, w.n = 0, 0
 }
@@ -69,14 +80,28 @@ func (w *latencyWindow) complete() {
 // Slowest returns the greatest mean of the windows of LatencyWindows[i], in nanoseconds. It is not ok if no whole window has ten
 // requests.
 func (l *Latencies) Slowest(i int) (ns float64, ok bool) {
+	w := &l.windows[i]
+	l.end(i)
+	return w.slowestNs, w.slowestNs > 0
+}
+
+// SlowTwentieth returns what the means of the slowest twentieth of the windows of LatencyWindows[0] have at least, in nanoseconds. It is 0 if no whole
+// window has ten requests.
+func (l *Latencies) SlowTwentieth() (ns float64) {
+	if l.end(0); l.shortest.N == 0 {
+		return 0
+	}
+	return float64(l.shortest.PercentileNs(95))
+}
+
+// end ends the last window of LatencyWindows[i], if it is whole.
+func (l *Latencies) end(i int) {
 	for len(l.inProgress) > 0 {
 		l.next()
 	}
-	w := &l.windows[i]
-	if l.fromNs+(w.at+1)*LatencyWindows[i] <= l.toNs {
-		w.complete()
+	if l.fromNs+(l.windows[i].at+1)*LatencyWindows[i] <= l.toNs {
+		l.complete(i)
 	}
-	return w.slowestNs, w.slowestNs > 0
 }
 
 // ending is a request in progress.

@@ -37,7 +37,7 @@ func TestSlowestWindow(t *testing.T) {
 			atEnd.End(x.arrivalNs+x.latencyNs, x.latencyNs)
 		}
 		for i, length := range LatencyWindows {
-			want := 0.0
+			want, means := 0.0, []float64(nil)
 			for begin := fromNs; begin+length <= toNs; begin += length {
 				sum, n := 0.0, 0.0
 				for _, x := range all {
@@ -47,7 +47,7 @@ func TestSlowestWindow(t *testing.T) {
 					}
 				}
 				if n >= 10 {
-					want = max(want, sum/n)
+					want, means = max(want, sum/n), append(means, sum/n)
 				}
 			}
 			got, ok := atEnd.Slowest(i)
@@ -56,6 +56,16 @@ func TestSlowestWindow(t *testing.T) {
 			}
 			if ok {
 				known++
+			}
+			if i > 0 {
+				continue
+			}
+			twentieth := 0.0
+			if slices.Sort(means); len(means) > 0 {
+				twentieth = means[int(math.Ceil(0.95*float64(len(means))))-1]
+			}
+			if got := atEnd.SlowTwentieth(); math.Abs(got-twentieth) > 0.01*twentieth {
+				t.Errorf("the slowest twentieth of %d seconds have %g at least, want %g", len(means), got, twentieth)
 			}
 		}
 	}

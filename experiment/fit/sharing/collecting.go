@@ -37,7 +37,7 @@ type collecting struct {
 	busy, busyDeviation float64
 	alike, deviations   classes
 	from, to            int     // the classes at the distance of the period
-	everyNs             float64 // the period, in demand that contains the effect of collections
+	everyNs             float64 // the period, in demand that contains the effect of collections; not if they are known
 }
 
 // classes are the sums of classes of pairs.
@@ -80,6 +80,9 @@ func newCollecting(m *model, l Law, t *turning) *collecting {
 	took := make([]float64, n)
 	for i, e := range m.executions {
 		took[i] = math.Log(float64(max(1, e.EndNs-e.BeginNs)))
+	}
+	if m.collection != nil {
+		c.everyNs = float64(m.collection.EveryNs)
 	}
 	r := c.residuals(took)
 	busy := c.busyness(r)

@@ -205,7 +205,9 @@ func (c *collecting) run(p collected) (r compared) {
 			r.means[m.executions[kind[0]].Kind] = mean(pool)
 		}
 		if p.lastsNs > 0 {
-			r.everyNs = c.everyNs * after / before
+			if r.everyNs = c.everyNs; m.collection == nil {
+				r.everyNs *= after / before
+			}
 			capacity.Collection = (&Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs)}).capacity()
 		}
 		if matched == matchings {

@@ -53,6 +53,24 @@ func TestCollectionsOfAServer(t *testing.T) {
 	}
 }
 
+// Collections that are known are not a part of the demands. If lists were measured to take 10 ms alone, the cores and the demand between two collections
+// were as many times less.
+func TestKnownCollections(t *testing.T) {
+	s := named(t, "2 cores, garbage is collected")
+	log := s.run(s.seconds(), 1)
+	off := func(e *Estimate) float64 { return meanDemand(newModel(log), e)/0.0125 - 1 }
+	with := Given(Known{Law: Law{Cores: 2}, Collection: &Collection{EveryNs: 750e6, LastsNs: 130e6}}, [][]Execution{log})
+	without := Given(Known{Law: Law{Cores: 2}}, [][]Execution{log})
+	t.Logf("demands are off by %.1f %%, and by %.1f %% without collections", 100*off(with), 100*off(without))
+	if math.Abs(off(with)) > 0.03 || off(without) < 0.05 {
+		t.Errorf("demands are off by %.1f %%, and by %.1f %% without collections; want at most 3 %%, and more than 5 %%", 100*off(with), 100*off(without))
+	}
+	scaled := Given(Known{Law: Law{Cores: 1.6}, Collection: &Collection{EveryNs: 600e6, LastsNs: 130e6}, Calibration: &Calibration{Kind: 0, DemandNs: 10e6}}, [][]Execution{log})
+	if math.Abs(scaled.Law.Cores/2-1) > 0.03 || math.Abs(off(scaled)) > 0.03 {
+		t.Errorf("%v cores, demands off by %.1f %%; want 2, and 0", scaled.Law.Cores, 100*off(scaled))
+	}
+}
+
 // A server that is slow at any times does not collect garbage, nor does one that is never slow.
 func TestOtherSlowTimesAreNoCollections(t *testing.T) {
 	for _, name := range []string{"2 cores, slow at times", "1.75 cores, lists and mice"} {

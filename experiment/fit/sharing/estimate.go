@@ -43,6 +43,10 @@ type Estimate struct {
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 
+	// Unlike is how many times as long as when a law that is given was measured the requests of that kind take alone, if that is so different that they are
+	// other requests, or the server is another one; otherwise 0.
+	Unlike float64
+
 	demands map[int]*stretch // of kinds; nil without turns and collections
 	shares  bool             // that requests share nothing is rejected
 }

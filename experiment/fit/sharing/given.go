@@ -14,26 +14,39 @@ type Calibration struct {
 // same is the greatest ratio of the demands of a kind in a log and when it was measured, with which they are taken for the same requests.
 const same = 2
 
-// Given returns what logs say of a law that is known, and of its turn if turnNs is nil. If it is known with which requests it was measured, its
+// Known is a capacity that is not estimated.
+type Known struct {
+	Law
+	TurnNs      *int64       // nil if the log is to say
+	Collection  *Collection  // nil without
+	Calibration *Calibration // nil if that is unknown
+}
+
+// Given returns what logs say of a capacity that is known, and of its turn if it has none. If it is known with which requests it was measured, its
 // cores become those with which the server has the same throughput of the demands of its own logs; those of other times inform the turn only. There
 // are no intervals, and no delays.
-func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, others ...[]Execution) *Estimate {
-	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
-	m, measured := newModel(e.join(slices.Concat(own, others))), l
-	if calibrated != nil {
-		of := m
-		if len(others) > 0 {
-			of = newModel(new(Estimate).join(own))
+func Given(k Known, own [][]Execution, others ...[]Execution) *Estimate {
+	e := &Estimate{Law: k.Law, Identifiable: true, Inflation: 1}
+	m, calibrated := newModel(e.join(slices.Concat(own, others))), k.Calibration
+	of := m
+	if len(others) > 0 && (calibrated != nil || k.Collection != nil) {
+		of = newModel(new(Estimate).join(own))
+	}
+	switch {
+	case k.Collection != nil:
+		e.Law, e.demands, e.Unlike = of.scaledBetween(k.Collection, k.Law, calibrated)
+		m.collection = k.Collection.scaled(e.Law, k.Law)
+	case calibrated != nil:
+		e.Law, e.Unlike = of.scaled(k.Law, calibrated)
+	}
+	l := e.Law
+	if calibrated != nil && of != m { // what follows compares with the demands of all logs
+		// Short requests are left out, because they take up nothing while they wait for turns.
+		long := func(m *model) float64 {
+			return newModel(m.shortTurn().others(m.executions)).meanDemand(l, calibrated.Kind)
 		}
-		e.Law = of.scaled(l, calibrated)
-		if l = e.Law; of != m { // what follows compares with the demands of all logs
-			// Short requests are left out, because they take up nothing while they wait for turns.
-			long := func(m *model) float64 {
-				return newModel(m.shortTurn().others(m.executions)).meanDemand(l, calibrated.Kind)
-			}
-			if all := long(m); all > 0 {
-				calibrated = &Calibration{calibrated.Kind, calibrated.DemandNs * all / long(of)}
-			}
+		if all := long(m); all > 0 {
+			calibrated = &Calibration{calibrated.Kind, calibrated.DemandNs * all / long(of)}
 		}
 	}
 	e.Busy = m.busy()
@@ -42,17 +55,17 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, oth
 	}
 	e.Turn = &Turn{}
 	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(l)
-	if turnNs != nil && *turnNs == 0 {
+	if k.TurnNs != nil && *k.TurnNs == 0 {
 		return e
 	}
 	short := m.shortTurn()
-	if busier, _, _ := newModel(short.others(m.executions)).compare(l); turnNs == nil && busier > wrong {
+	if busier, _, _ := newModel(short.others(m.executions)).compare(l); k.TurnNs == nil && busier > wrong {
 		e.Turn = short.unknown() // the law is not that of the server
 		return e
 	}
-	if t := m.turn(l, 0, true, turnNs); t != nil {
-		if calibrated != nil && t.Ns > 0 && e.Law != measured {
-			l, t = m.scaledWith(t, l, measured, calibrated)
+	if t := m.turn(l, 0, true, k.TurnNs); t != nil {
+		if calibrated != nil && t.Ns > 0 && e.Law != k.Law {
+			l, t = m.scaledWith(t, l, k.Law, calibrated)
 			e.Law = l
 		}
 		if e.Turn = &t.Turn; t.Ns > 0 {
@@ -60,24 +73,48 @@ func Given(l Law, turnNs *int64, calibrated *Calibration, own [][]Execution, oth
 			l.Cores -= t.takes
 			e.Busier, e.SpreadIdle, e.SpreadBusy = newModel(t.others(m.executions)).compare(l)
 		}
-	} else if turnNs == nil {
+	} else if k.TurnNs == nil {
 		e.Turn = short.unknown()
 	}
 	return e
 }
 
+// scaled returns collections of a server whose law was measured with other cores. They come after as many requests.
+func (c *Collection) scaled(l, measured Law) *Collection {
+	return &Collection{EveryNs: int64(float64(c.EveryNs) * l.Cores / measured.Cores), LastsNs: c.LastsNs}
+}
+
+// scaledBetween returns what scaled returns, and the demands under the law, of a server with collections.
+func (m *model) scaledBetween(x *Collection, measured Law, calibrated *Calibration) (l Law, demands map[int]*stretch, unlike float64) {
+	l = measured
+	scale := calibrated != nil
+	for tries := 0; ; tries++ {
+		m.collection = x.scaled(l, measured)
+		r := newCollecting(m, l, nil).run(collected{l.Cores, float64(m.collection.LastsNs)})
+		if !scale || r.means[calibrated.Kind] == 0 || tries == 6 {
+			return l, r.demands, unlike
+		}
+		ratio, last := r.means[calibrated.Kind]/calibrated.DemandNs, l.Cores
+		if ratio > same || same*ratio < 1 {
+			l, unlike, scale = measured, ratio, false
+		} else if l.Cores = ratio * measured.Cores; math.Abs(l.Cores-last) < 0.005*last {
+			return l, r.demands, 0
+		}
+	}
+}
+
 // scaled returns a law with the cores with which the throughput of the kind with which it was measured is the same as then. It is the law itself
-// if the kind is rare, or if its demand is so different that these are other requests.
-func (m *model) scaled(l Law, c *Calibration) Law {
-	scaled := l
+// if the kind is rare, or if its demand is so different that these are other requests, or another server; unlike is how many times as long it is then.
+func (m *model) scaled(l Law, c *Calibration) (scaled Law, unlike float64) {
+	scaled = l
 	for range 20 { // demands depend on the cores, though less than in proportion
 		ratio := m.meanDemand(scaled, c.Kind) / c.DemandNs
 		if ratio > same || same*ratio < 1 {
-			return l
+			return l, ratio
 		}
 		scaled.Cores = l.Cores * ratio
 	}
-	return scaled
+	return scaled, 0
 }
 
 // meanDemand returns the mean demand of a kind under a law, 0 if the kind is rare.

@@ -84,6 +84,9 @@ func newTimeline(executions []Execution) *timeline {
 	return t
 }
 
+// Most returns how many requests of a log execute at a time at most.
+func Most(log []Execution) int { return newTimeline(log).most }
+
 // Busiest returns how many requests of a log execute at least when those end that are the busiest hundredth.
 func Busiest(log []Execution) int {
 	t := newTimeline(log)

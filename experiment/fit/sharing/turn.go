@@ -98,7 +98,7 @@ func (t *turned) estimateCores(c *collecting, places int) (ok bool) {
 }
 
 // turn estimates the turn, and how often each short kind visits the machine. Cores near those of a law are estimated with it, unless they are given, and
-// so are collections that last for a time, if they do. A turn that is given is not estimated. It returns nil if there are no short kinds whose demands are known.
+// so are collections that last for a time, if they do and are not known. A turn that is given is not estimated. It returns nil if there are no short kinds whose demands are known.
 //
 //  1. The log rejects that there are no turns if short requests are too slow then (rejects).
 //  2. For each turn that is tried, the visits of short requests are those with the least score beside other requests that execute as in
@@ -118,7 +118,10 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	}
 	t.set(0, nil)
 	c := newCollecting(m, l, t)
-	if lastsNs > 0 && !c.findPeriod() {
+	switch {
+	case m.collection != nil:
+		lastsNs = float64(m.collection.LastsNs)
+	case lastsNs > 0 && !c.findPeriod():
 		lastsNs = 0
 	}
 	tries := append([]int64{0}, turnsTried...)

@@ -117,7 +117,7 @@ func TestGivenTurn(t *testing.T) {
 	s := turningSystem{places: 2, turn: 200, visits: 4, listsS: 70, listS: 0.014}
 	log := s.run(30, 1)
 	for _, given := range []int64{0, 5_000_000} {
-		e := Given(Law{Cores: 2}, &given, nil, [][]Execution{log})
+		e := Given(Known{Law: Law{Cores: 2}, TurnNs: &given}, [][]Execution{log})
 		if e.Turn.Ns != given || e.Turn.LowNs != 0 || (e.Turn.Visits(1) > 2) != (given > 0) || e.Law.Cores != 2 {
 			t.Errorf("given %d ns: %+v", given, e.Turn)
 		}
@@ -128,11 +128,11 @@ func TestGivenTurn(t *testing.T) {
 func TestLogsWithoutTurns(t *testing.T) {
 	idle, alike := system{law: Law{Cores: 8}, perS: []float64{30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.5)}, limit: 60}, named(t, "constant demands, 2 cores")
 	for _, s := range []*system{&idle, alike} {
-		if turn := Given(s.law, nil, nil, [][]Execution{s.run(10, 1)}).Turn; turn.Ns != 0 || turn.Requests != 0 {
+		if turn := Given(Known{Law: s.law}, [][]Execution{s.run(10, 1)}).Turn; turn.Ns != 0 || turn.Requests != 0 {
 			t.Errorf("%+v", *turn)
 		}
 	}
-	if turn := Given(none(), nil, nil, [][]Execution{alike.run(10, 1)}).Turn; turn.Ns != 0 || turn.Requests != 0 {
+	if turn := Given(Known{Law: none()}, [][]Execution{alike.run(10, 1)}).Turn; turn.Ns != 0 || turn.Requests != 0 {
 		t.Errorf("%+v", *turn)
 	}
 }
@@ -206,12 +206,12 @@ func TestCalibration(t *testing.T) {
 		{s.run(s.seconds(), 1), 1.75, 0.030, 1.75}, // and others
 		{with.run(40, 1), 2 / 1.4, 0.010, 2},
 	} {
-		e := Given(Law{Cores: c.cores}, nil, &Calibration{Kind: 0, DemandNs: c.measuredS * 1e9}, [][]Execution{c.log})
+		e := Given(Known{Law: Law{Cores: c.cores}, Calibration: &Calibration{Kind: 0, DemandNs: c.measuredS * 1e9}}, [][]Execution{c.log})
 		if e.Law.Cores < 0.96*c.want || e.Law.Cores > 1.04*c.want {
 			t.Errorf("%v cores, measured with %v s: %v; want %v", c.cores, c.measuredS, e.Law.Cores, c.want)
 		}
 	}
-	if e := Given(Law{Cores: 1.75}, nil, &Calibration{Kind: 7, DemandNs: 1e7}, [][]Execution{s.run(10, 1)}); e.Law.Cores != 1.75 {
+	if e := Given(Known{Law: Law{Cores: 1.75}, Calibration: &Calibration{Kind: 7, DemandNs: 1e7}}, [][]Execution{s.run(10, 1)}); e.Law.Cores != 1.75 {
 		t.Errorf("no such request: %v cores", e.Law.Cores)
 	}
 }
@@ -220,10 +220,10 @@ func TestCalibration(t *testing.T) {
 func TestGivenWithALogOfAnotherTime(t *testing.T) {
 	light, busy := turningSystem{places: 2, turn: 200, visits: 4, listsS: 5, listS: 0.014}, turningSystem{places: 2, turn: 200, visits: 4, listsS: 90, listS: 0.0126}
 	own, measured := [][]Execution{light.run(40, 1)}, &Calibration{Kind: 0, DemandNs: 10e6}
-	if e := Given(Law{Cores: 2 / 1.4}, nil, measured, own); e.Turn.Ns != 0 || !slices.Equal(e.Turn.Unknown, []int{1}) {
+	if e := Given(Known{Law: Law{Cores: 2 / 1.4}, Calibration: measured}, own); e.Turn.Ns != 0 || !slices.Equal(e.Turn.Unknown, []int{1}) {
 		t.Fatalf("%s; want none in the log of the light load, and that it does not tell", e.Turn)
 	}
-	e := Given(Law{Cores: 2 / 1.4}, nil, measured, own, busy.run(40, 2))
+	e := Given(Known{Law: Law{Cores: 2 / 1.4}, Calibration: measured}, own, busy.run(40, 2))
 	if t.Logf("%v cores, %s", e.Law.Cores, e.Turn); e.Turn.Ns == 0 || e.Turn.Visits(1) < 2 || e.Law.Cores < 1.92 || e.Law.Cores > 2.08 {
 		t.Errorf("%v cores, %s; want 2, and turns", e.Law.Cores, e.Turn)
 	}
