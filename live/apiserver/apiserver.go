@@ -152,6 +152,7 @@ func (s *Server) arguments(etcdURL string, port int, o Options) []string {
 		"--service-account-key-file=" + s.file("account.key"), "--service-account-signing-key-file=" + s.file("account.key"),
 		"--token-auth-file=" + s.file("tokens.csv"), "--authorization-mode=AlwaysAllow",
 		"--audit-policy-file=" + s.file("audit-policy.yaml"), "--audit-log-path=" + s.AuditLog,
+		"--audit-log-maxsize=100000", // MB: it is read as one file, and a busy case writes more than the default, 100
 		fmt.Sprintf("--max-requests-inflight=%d", o.MaxRequestsInflight),
 		fmt.Sprintf("--max-mutating-requests-inflight=%d", o.MaxMutatingRequestsInflight),
 		fmt.Sprintf("--request-timeout=%v", o.RequestTimeout),

@@ -90,6 +90,9 @@ type BusyLoad struct {
 	Void      string        `json:"void,omitempty"`
 	Late      time.Duration `json:"lateP90Ns"`
 	Live      []BusyStats   `json:"live"`
+
+	Collections float64       `json:"collections"` // garbage collections of the server, per second
+	Collection  time.Duration `json:"collectionNs"`
 }
 
 // BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit): the medians of its runs, and an interval.
@@ -98,7 +101,8 @@ type BusyFit struct {
 	Measured     bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
 	Capacity     string        `json:"capacity"`
 	Known        bool          `json:"known"`
-	NotPredicted []string      `json:"notPredicted"` // kinds of requests of which the log does not say how they wait
+	Disagrees    string        `json:"disagrees,omitempty"` // how the scenario is so far from its log that it predicts nothing
+	NotPredicted []string      `json:"notPredicted"`        // kinds of requests of which the log does not say how they wait
 	Failed       string        `json:"failed,omitempty"`
 	Predictions  [][]BusyStats `json:"predictions"` // by load
 	// Least and Most are the least and the greatest value of each statistic, in all runs and in those with the ends of the interval of the capacity.
@@ -125,7 +129,8 @@ func NewBusyRun(t *trial.Busy) *BusyRun {
 	r := &BusyRun{}
 	for i := range t.Loads {
 		l := &t.Loads[i]
-		b := BusyLoad{Load: l.Load, PerSecond: l.PerSecond, Began: l.Began, Late: Percentile(l.Late, 90), Live: SummarizeBusy(l.Live.Requests)}
+		b := BusyLoad{Load: l.Load, PerSecond: l.PerSecond, Began: l.Began, Late: Percentile(l.Late, 90), Live: SummarizeBusy(l.Live.Requests),
+			Collections: l.Collections, Collection: l.Collection}
 		switch {
 		case len(l.Missing) > 0:
 			b.Void = fmt.Sprintf("%d requests were lost, the first one %s", len(l.Missing), l.Missing[0])
@@ -142,7 +147,7 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	r.Fits = nil
 	for i := range fits {
 		f := &fits[i]
-		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, NotPredicted: f.NotPredicted, Failed: f.Failed}
+		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Disagrees: f.Disagrees, NotPredicted: f.NotPredicted, Failed: f.Failed}
 		for k, runs := range f.Predictions {
 			b.Predictions = append(b.Predictions, statistics(runs, 0.5))
 			all := slices.Concat(runs, f.Ends[k])
@@ -197,7 +202,7 @@ func FindBusy(all []BusyStats, kind string) *BusyStats {
 }
 
 // BusyChecks compares what the scenarios fitted to one load predict for another with the live runs that are not void. No
-// check has a prediction of a scenario whose log does not say what the capacity is, or how such requests wait. All statistics are compared, or those
+// check has a prediction of a scenario whose log does not say what the capacity is, how such requests wait, or which is not like its log. All statistics are compared, or those
 // alone of which the tolerance was decided for the first cases.
 func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 	var live [][]BusyStats
@@ -211,7 +216,7 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 	}
 	for i, r := range runs {
 		f := &r.Fits[fit]
-		if !f.Known {
+		if !f.Known || f.Disagrees != "" {
 			continue
 		}
 		name := fmt.Sprintf("run %d, fitted to %s, load %v", i+1, f.Name(), r.Loads[load].Load)

@@ -67,6 +67,20 @@ func TestBusyChecks(t *testing.T) {
 	}
 }
 
+// A scenario that is not like its log predicts nothing.
+func TestNoChecksOfAnotherServer(t *testing.T) {
+	live := []BusyStats{{Kind: "create configmaps", P50: time.Second, P99: time.Second}}
+	fit := BusyFit{Load: 0.25, Known: true, Least: [][]BusyStats{live}, Most: [][]BusyStats{live}}
+	runs := []*BusyRun{{Loads: []BusyLoad{{Load: 0.75, Live: live}}, Fits: []BusyFit{fit}}}
+	if checks := BusyChecks(runs, 0, 0, false); len(checks) != 3 {
+		t.Errorf("%v; want three checks", checks)
+	}
+	runs[0].Fits[0].Disagrees = "the mean execution was 1 ms in the log"
+	if checks := BusyChecks(runs, 0, 0, false); checks != nil {
+		t.Errorf("%v; want none", checks)
+	}
+}
+
 // Of a case that compares all statistics, waits may differ by some milliseconds beside the factor, and other errors by a point.
 func TestAllBusyChecks(t *testing.T) {
 	ms := time.Millisecond

@@ -4,11 +4,12 @@ package fitted
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -44,9 +45,9 @@ type Result struct {
 const scenarioFile = "fitted.yaml"
 
 // fit imports the logs and fits a scenario, whose name it returns, as 'apfsim import --fit' does. The files are written to the
-// folder "fitted" of the run, or to another one. A capacity that is known is that of the servers, as YAML, otherwise it is fitted. The logs to which
-// scenarios in other folders of the run were fitted inform it, too.
-func (l *Logs) fit(ctx context.Context, folder, capacity string, others []string) (*fit.Fitted, string, error) {
+// folder "fitted" of the run, or to another one. Fields of the servers that are known, as YAML, are not fitted. The logs to which
+// scenarios in other folders of the run were fitted inform the capacity, too.
+func (l *Logs) fit(ctx context.Context, folder string, servers map[string]string, others []string) (*fit.Fitted, string, error) {
 	path := func(name string) string { return filepath.Join(l.Dir, name) }
 	var config []string
 	if l.Config != "" {
@@ -70,10 +71,8 @@ func (l *Logs) fit(ctx context.Context, folder, capacity string, others []string
 	if err != nil {
 		return nil, "", err
 	}
-	if capacity != "" {
-		if text, err = withCapacity(text, capacity); err != nil {
-			return nil, "", fmt.Errorf("%s: %w", base, err)
-		}
+	if text, err = withServers(text, servers); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", base, err)
 	}
 	trace := func(folder string) fit.Log {
 		file := filepath.Join(path(folder), "trace.jsonl")
@@ -88,23 +87,30 @@ func (l *Logs) fit(ctx context.Context, folder, capacity string, others []string
 	return f, filepath.Join(out, scenarioFile), err
 }
 
-// withCapacity returns the text of a scenario with a capacity of its servers, which is YAML.
-func withCapacity(text []byte, capacity string) ([]byte, error) {
-	var doc, fields yaml.Node
-	if err := errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal([]byte(capacity), &fields)); err != nil {
+// withServers returns the text of a scenario with fields of its servers, which are YAML.
+func withServers(text []byte, fields map[string]string) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	shape.SetField(shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers"), "capacity", fields.Content[0])
+	servers := shape.NodeField(shape.NodeField(doc.Content[0], "spec"), "servers")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		var field yaml.Node
+		if err := yaml.Unmarshal([]byte(fields[name]), &field); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		shape.SetField(servers, name, field.Content[0])
+	}
 	return yaml.Marshal(&doc)
 }
 
 // Check fits a scenario to the logs, and runs it.
 func Check(ctx context.Context, l Logs) (*Result, error) {
-	f, file, err := l.fit(ctx, "fitted", "", nil)
+	f, file, err := l.fit(ctx, "fitted", nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	report, _, err := check.Complete(ctx, f, file, check.DefaultRuns, func(*scenario.Scenario) experiment.Progress { return silent{} })
+	report, _, err := check.Complete(ctx, f, file, check.DefaultRuns, noProgress)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +129,8 @@ func number(unit string, x float64) string {
 	}
 	return fmt.Sprint(x)
 }
+
+func noProgress(*scenario.Scenario) experiment.Progress { return silent{} }
 
 // silent shows no progress.
 type silent struct{}

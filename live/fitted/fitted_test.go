@@ -48,9 +48,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// fiftySeconds are servers that have a load of 50 s.
+var fiftySeconds = Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second}
+
 // A capacity that was measured is that of the model, which is run with both ends of its interval as well.
 func TestModelOfMeasuredCapacity(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model", "{cores: 1.5, interval: {cores: {low: 1.4, high: 1.6}}}")
+	m, err := Fit(context.Background(), logged(t), fiftySeconds, "model", "{cores: 1.5, interval: {cores: {low: 1.4, high: 1.6}}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,7 @@ func TestModelOfMeasuredCapacity(t *testing.T) {
 	if c := sc.Spec.Servers.Capacity; c == nil || c.Cores != 1.5 {
 		t.Errorf("%+v", c)
 	}
-	estimate, ends, err := m.Run(context.Background(), 3, "list", 1, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
+	estimate, ends, err := m.Run(context.Background(), 3, "list", 1)
 	if err != nil || len(ends) != 2 {
 		t.Fatalf("%d ends, %v", len(ends), err)
 	}
@@ -81,7 +84,7 @@ func TestModelOfMeasuredCapacity(t *testing.T) {
 
 // A model predicts the requests of another load: those with the verb arrive as often as is asked for, and the others as before.
 func TestModel(t *testing.T) {
-	m, err := Fit(context.Background(), logged(t), "model", "")
+	m, err := Fit(context.Background(), logged(t), fiftySeconds, "model", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestModel(t *testing.T) {
 		t.Errorf("%v, %q; want no capacity, because the log shows no busy moment", m.Known, m.Capacity)
 	}
 	count := func(load float64) map[string]int {
-		run, _, err := m.Run(context.Background(), 3, "list", load, Servers{MaxRequestsInflight: 400, MaxMutatingRequestsInflight: 200, Stop: 50 * time.Second, Duration: 55 * time.Second})
+		run, _, err := m.Run(context.Background(), 3, "list", load)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,7 @@ func TestModel(t *testing.T) {
 	if once["get"] == 0 || once["get"] != thrice["get"] {
 		t.Errorf("%d and %d gets; want as many", once["get"], thrice["get"])
 	}
-	if _, _, err := m.Run(context.Background(), 3, "patch", 2, Servers{Stop: time.Second, Duration: time.Minute}); err == nil || !strings.Contains(err.Error(), "no workload has requests with the verb patch") {
+	if _, _, err := m.Run(context.Background(), 3, "patch", 2); err == nil || !strings.Contains(err.Error(), "no workload has requests with the verb patch") {
 		t.Error(err)
 	}
 }

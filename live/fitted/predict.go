@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"apfsim/internal/atomicfile"
+	"apfsim/experiment/fit/check"
 	"apfsim/live/outcome"
 	"apfsim/sim/machine"
 )
@@ -17,10 +17,13 @@ type Model struct {
 	// Capacity says what the log shows of the capacity of the server.
 	Capacity string
 	Known    bool // whether the scenario has the capacity
+	// Disagrees says how the scenario is so far from the log of the load that it predicts nothing; "" if it is not.
+	Disagrees string
 	// NotPredicted are verbs and resources of requests of which the log does not say whether they wait for turns.
 	NotPredicted []string
 
 	file, dir string
+	servers   Servers
 	verbs     []string            // of the requests of the workloads
 	ends      []*machine.Capacity // of the interval of the capacity, if it has one
 }
@@ -33,23 +36,27 @@ type Servers struct {
 	Duration                    time.Duration // of the run, so that what waits at the end of the load is answered
 }
 
-// Fit fits a model to logs. The files are written to a folder of theirs. With a capacity, which is YAML, that is the one of the model, and
-// otherwise it is fitted. The logs of models in other folders inform it, too.
-func Fit(ctx context.Context, l Logs, folder, capacity string, others ...string) (*Model, error) {
-	f, file, err := l.fit(ctx, folder, capacity, others)
+// Fit fits a model to logs, and compares it with them, as 'apfsim import --fit' does. The files are written to a folder of theirs. With a capacity, which is
+// YAML, that is the one of the model, and otherwise it is fitted. The logs of models in other folders inform it, too.
+func Fit(ctx context.Context, l Logs, s Servers, folder, capacity string, others ...string) (*Model, error) {
+	known := map[string]string{
+		"maxRequestsInflight":         fmt.Sprint(s.MaxRequestsInflight),
+		"maxMutatingRequestsInflight": fmt.Sprint(s.MaxMutatingRequestsInflight),
+	}
+	if capacity != "" {
+		known["capacity"] = capacity
+	}
+	f, file, err := l.fit(ctx, folder, known, others)
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.WriteFile(file, f.Scenario); err != nil {
+	f, sc, checked, err := check.Settle(ctx, f, file, check.DefaultRuns, noProgress)
+	if err != nil {
 		return nil, err
 	}
-	m := &Model{file: file, dir: filepath.Dir(file)}
+	m := &Model{Disagrees: checked.Disagrees, file: file, dir: filepath.Dir(file), servers: s}
 	if c := f.Report.Capacity; c != nil {
 		m.Capacity, m.Known = c.String(), c.Identifiable
-	}
-	sc, err := outcome.Load(file)
-	if err != nil {
-		return nil, err
 	}
 	if c := sc.Spec.Servers.Capacity; c != nil {
 		if least, greatest := c.Ends(); least != nil {
@@ -71,15 +78,11 @@ func Fit(ctx context.Context, l Logs, folder, capacity string, others ...string)
 
 // Run runs the model with a seed: with its capacity, and with both ends of the interval of that, if there is one. Requests with a verb arrive so many
 // times as often as in the log.
-func (m *Model) Run(ctx context.Context, seed int, verb string, load float64, s Servers) (estimate []outcome.Outcome, ends [][]outcome.Outcome, err error) {
-	set := []string{
-		fmt.Sprintf("spec.seed=%d", seed), fmt.Sprintf("spec.duration=%v", s.Duration), "spec.warmup=0s",
-		fmt.Sprintf("spec.servers.maxRequestsInflight=%d", s.MaxRequestsInflight),
-		fmt.Sprintf("spec.servers.maxMutatingRequestsInflight=%d", s.MaxMutatingRequestsInflight),
-	}
+func (m *Model) Run(ctx context.Context, seed int, verb string, load float64) (estimate []outcome.Outcome, ends [][]outcome.Outcome, err error) {
+	set := []string{fmt.Sprintf("spec.seed=%d", seed), fmt.Sprintf("spec.duration=%v", m.servers.Duration), "spec.warmup=0s"}
 	scaled := false
 	for i, v := range m.verbs {
-		set = append(set, fmt.Sprintf("spec.workload[%d].stop=%v", i, s.Stop))
+		set = append(set, fmt.Sprintf("spec.workload[%d].stop=%v", i, m.servers.Stop))
 		if v == verb {
 			set = append(set, fmt.Sprintf("spec.workload[%d].load=%v", i, load))
 			scaled = true

@@ -25,7 +25,7 @@ func busyResults() *Busy {
 			if i == 3 {
 				live, p = heavy, predicted
 			}
-			r.Loads = append(r.Loads, compare.BusyLoad{Load: l, PerSecond: 120 * l, Live: stats(live)})
+			r.Loads = append(r.Loads, compare.BusyLoad{Load: l, PerSecond: 120 * l, Live: stats(live), Collections: float64(i), Collection: heavy})
 			f := &r.Fits[1]
 			f.Predictions, f.Least, f.Most = append(f.Predictions, stats(p)), append(f.Least, stats(p)), append(f.Most, stats(p+50*ms))
 		}
@@ -42,7 +42,9 @@ func TestWriteBusyDocument(t *testing.T) {
 	if err := os.WriteFile(file, []byte("before\n<!-- busy -->\nearlier\n<!-- end of busy -->\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := busyResults().WriteDocument(file); err != nil {
+	results := busyResults()
+	results.Runs[0].Fits[1].Disagrees = "the mean execution was 1 ms in the log"
+	if err := results.WriteDocument(file); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -56,6 +58,8 @@ func TestWriteBusyDocument(t *testing.T) {
 		"| 0.25: 30/s | list configmaps: 30/s | p50 | 10.0 ms | - | 10.0 ms, all 10.0..60.0 ms |",
 		"| 1.05: 126/s | list configmaps: 30/s | p50 | 120 ms [100..120 ms] | - | 300 ms [110..300 ms], all 110..350 ms (outside) |",
 		"| 1 | 0.25 | capacity: unknown; not predicted: no workload |",
+		"| 1 | 0.45 | capacity: cores 2. Not like the log: the mean execution was 1 ms in the log |",
+		"| 1.05 | 3.00 | 120 ms [100..120 ms] | 36.0 % [30.0..36.0 %] |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
