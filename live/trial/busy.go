@@ -215,7 +215,7 @@ func (a *admin) request(o *outcome.Outcome, id string, client *http.Client) send
 	switch o.Verb {
 	case "create":
 		r.Method = http.MethodPost
-		r.Body, _ = json.Marshal(configMap(strings.ToLower(id), text))
+		r.Body, _ = json.Marshal(objectsOf[o.Resource](o.Namespace, strings.ToLower(id)))
 	case "update":
 		r.Method = http.MethodPut
 		r.Body, _ = json.Marshal(configMap(o.Name, text))

@@ -158,7 +158,7 @@ func (a *admin) fill(ctx context.Context, r outcome.Resource) error {
 		go func() {
 			var err error
 			for i := worker; i < int(r.Objects) && err == nil; i += workers {
-				_, _, err = a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+filled+"/"+r.Resource, "", newObject(fmt.Sprintf("object-%d", i)))
+				_, _, err = a.do(ctx, http.MethodPost, "/api/v1/namespaces/"+filled+"/"+r.Resource, "", newObject(filled, fmt.Sprintf("object-%d", i)))
 			}
 			failed <- err
 		}()
@@ -172,15 +172,15 @@ func (a *admin) fill(ctx context.Context, r outcome.Resource) error {
 	return err
 }
 
-// objectsOf returns a new object with a name, by resource.
-var objectsOf = map[string]func(name string) map[string]any{
-	"configmaps": func(name string) map[string]any {
+// objectsOf returns a new object with a name in a namespace, by resource.
+var objectsOf = map[string]func(namespace, name string) map[string]any{
+	"configmaps": func(_, name string) map[string]any {
 		return configMap(name, map[string]string{"text": strings.Repeat("x", objectBytes)})
 	},
-	"events": func(name string) map[string]any {
+	"events": func(namespace, name string) map[string]any {
 		return map[string]any{
 			"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name},
-			"involvedObject": map[string]any{"kind": "ConfigMap", "namespace": filled, "name": name},
+			"involvedObject": map[string]any{"kind": "ConfigMap", "namespace": namespace, "name": name},
 			"reason":         "Filled", "message": strings.Repeat("x", objectBytes),
 		}
 	},
