@@ -39,6 +39,9 @@ type Outputs struct {
 	// in the scenario.
 	Observer func(*scenario.Scenario) server.Observer
 
+	// Bounds repeats a run with the corners of the interval of the capacity of its servers, for result.CapacityBounds.
+	Bounds bool
+
 	// Inputs are the files that the runs read. They are not removed from a folder of results.
 	Inputs []string
 }
@@ -148,6 +151,11 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	result, warnings := measurement.Result(), run.Warnings()
 	if err := complete(outputs); err != nil {
 		return completed{}, err
+	}
+	if files.Bounds {
+		if err := bound(ctx, sc, result); err != nil {
+			return completed{}, err
+		}
 	}
 	if files.Flows { // before the charts, which can then use the memory of the run
 		if err := output.WriteFlows(&set, files.Dir, sc, measurement.Flows()); err != nil {

@@ -229,6 +229,32 @@ func (f *fitter) visits(w *workload) int {
 	return 0
 }
 
+// visitsIfAny returns what visits does, and for requests of which the log does not say whether they wait for turns, how often they visit the machine if
+// they do.
+func (f *fitter) visitsIfAny(w *workload) int {
+	if slices.Contains(f.report.Capacity.turnBounded(), w.name) {
+		return sharing.UsualVisits
+	}
+	return f.visits(w)
+}
+
+// turnBounded returns the workloads of whose requests the log does not say whether they wait for turns, of which the interval of the capacity says how
+// long they wait at most.
+func (c *Capacity) turnBounded() []string {
+	if c == nil || c.Cores == nil || c.TurnNs > 0 {
+		return nil
+	}
+	return c.TurnUnknown
+}
+
+// TurnUnbounded returns the workloads of whose requests nothing says how long they wait for turns: without cores there is nothing to wait for.
+func (c *Capacity) TurnUnbounded() []string {
+	if len(c.turnBounded()) > 0 {
+		return nil
+	}
+	return c.TurnUnknown
+}
+
 // give takes over a capacity that is not estimated.
 func (c *Capacity) give(e *sharing.Estimate) {
 	c.Given, c.Identifiable, c.Contention, c.Coherency, c.Inflation = true, true, e.Law.Contention, e.Law.Coherency, 1
@@ -343,7 +369,11 @@ func (c *Capacity) String() string {
 func (c *Capacity) turns() string {
 	switch {
 	case len(c.TurnUnknown) > 0:
-		return fmt.Sprintf(". The log does not say whether short requests, such as those of %s, wait for a processor each time that they need one: on a busier server they may take longer than the scenario says", c.TurnUnknown[0])
+		bounded := ""
+		if len(c.turnBounded()) > 0 {
+			bounded = ", up to what they take with turns of " + format.Duration(sharing.UsualTurnNs)
+		}
+		return fmt.Sprintf(". The log does not say whether short requests, such as those of %s, wait for a processor each time that they need one: on a busier server they may take longer than the scenario says%s", c.TurnUnknown[0], bounded)
 	case c.TurnLowNs == 0:
 		return ""
 	}
@@ -377,9 +407,16 @@ func (f *fitter) scale(capacity *yaml.Node) {
 	shape.SetField(shape.NodeField(capacity, "calibrated"), "demand", shape.ValueNode(shape.Duration(float64(f.base.Calibrated.ns)*f.report.Capacity.Scale)))
 }
 
-// turnBounds returns the bounds of the turn as a scenario has them.
+// turnBounds returns the bounds of the turn as a scenario has them, nil if there are none. If the log does not say whether there are turns, they are from
+// none to the usual ones.
 func (c *Capacity) turnBounds() map[string]any {
-	return map[string]any{"low": shape.Duration(float64(c.TurnLowNs)), "high": shape.Duration(float64(c.TurnHighNs))}
+	switch {
+	case c.TurnLowNs > 0:
+		return map[string]any{"low": shape.Duration(float64(c.TurnLowNs)), "high": shape.Duration(float64(c.TurnHighNs))}
+	case len(c.turnBounded()) > 0:
+		return map[string]any{"low": shape.Duration(0), "high": shape.Duration(sharing.UsualTurnNs)}
+	}
+	return nil
 }
 
 // setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
@@ -389,9 +426,11 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 	if c != nil && c.Given && c.Scale != 1 {
 		f.scale(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"))
 	}
-	if c != nil && c.Given && c.TurnLowNs > 0 { // estimated, which the capacity given does not have
+	if c != nil && c.Given && c.turnBounds() != nil { // estimated, which the capacity given does not have
 		capacity := shape.NodeField(shape.NodeField(spec, "servers"), "capacity")
-		shape.SetField(capacity, "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
+		if c.TurnNs > 0 {
+			shape.SetField(capacity, "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
+		}
 		interval := shape.NodeField(capacity, "interval")
 		if interval == nil {
 			interval = &yaml.Node{Kind: yaml.MappingNode}
@@ -432,7 +471,9 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 	}
 	if c.TurnNs > 0 {
 		fields["turn"] = shape.Duration(float64(c.TurnNs))
-		interval["turn"] = c.turnBounds()
+	}
+	if bounds := c.turnBounds(); bounds != nil {
+		interval["turn"] = bounds
 	}
 	fields["interval"] = interval
 	if x := c.Collection; x != nil {

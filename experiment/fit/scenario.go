@@ -131,7 +131,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 		}
 	}
 	most := slices.MaxFunc(kinds, func(a, b *workload) int { return cmp.Compare(a.observed.First, b.observed.First) })
-	if visits := f.visits(most); visits > 1 {
+	if visits := f.visitsIfAny(most); visits > 1 {
 		shape.SetField(n, "visits", shape.ValueNode(visits))
 	}
 	shape.SetField(n, "arrivals", shape.ValueNode(a.Value))
@@ -195,7 +195,7 @@ func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, 
 		}
 	}
 	what := s.attributes.Verb + " " + cmp.Or(request.JoinSubresource(s.attributes.Resource, s.attributes.Subresource), s.attributes.Path)
-	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance), f.visits(w), ""})
+	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance), f.visitsIfAny(w), ""})
 	return fields, fitted.Value
 }
 

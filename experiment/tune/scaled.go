@@ -106,11 +106,7 @@ func ends(sc *scenario.Scenario) (least, greatest *machine.Capacity) {
 	if c == nil {
 		return nil, nil
 	}
-	least, greatest = c.Ends()
-	if greatest != nil && greatest.Cores == 0 && c.WatchEvent > 0 { // without a bound, events cost nothing
-		return least, nil
-	}
-	return least, greatest
+	return c.Ends()
 }
 
 // withCapacity returns the scenario with a capacity of its servers, or nil without one.

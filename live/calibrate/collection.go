@@ -54,15 +54,28 @@ func (c Collector) Since(before Collector) (collections float64, lasts time.Dura
 // fewestCollections are those from which a mean is known.
 const fewestCollections = 10
 
-// collect takes the garbage collections out of a law with cores, and adds them as such: the throughput of the busy steps is what they leave. While
-// one lasts, half of the cores are missing (package machine). On a server with cores to spare, it takes less time.
+// saturated is the part of the greatest throughput from which on a step has shown what the server can do.
+const saturated = 0.9
+
+// collect takes the garbage collections out of a law with cores, and adds them as such: the greatest throughputs are what they leave. While
+// one lasts, half of the cores are missing (package machine). It lasts the longer, the more requests there are: the bounds are those of all steps with
+// as many clients as cores.
 func (c *Capacity) collect(steps []Step) {
 	if !c.Identifiable || math.IsInf(c.Law.Cores, 1) {
 		return
 	}
 	var n, served, lasting float64 // collections, and ns
+	shortest, longest, greatest := time.Duration(math.MaxInt64), time.Duration(0), 0.0
 	for i := range steps {
-		if s := &steps[i]; s.Collections > 0 && float64(s.Clients) >= c.Law.Cores {
+		greatest = max(greatest, steps[i].PerSecond)
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Collections == 0 || float64(s.Clients) < c.Law.Cores {
+			continue
+		}
+		shortest, longest = min(shortest, s.Collection), max(longest, s.Collection)
+		if s.PerSecond >= saturated*greatest {
 			n += s.Collections
 			served += float64(s.Sent) * float64(c.Demand)
 			lasting += s.Collections * float64(s.Collection)
@@ -73,6 +86,7 @@ func (c *Capacity) collect(steps []Step) {
 		return
 	}
 	c.Collection = &machine.Collection{Every: quantity.Duration(served / n), Lasts: quantity.Duration(lasting / n)}
+	c.CollectionLasts = machine.Durations{Low: min(quantity.Duration(shortest), c.Collection.Lasts), High: max(quantity.Duration(longest), c.Collection.Lasts)}
 	c.Law.Cores /= 1 - missing
 	c.Cores.Low /= 1 - missing
 	c.Cores.High /= 1 - missing

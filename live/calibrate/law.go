@@ -29,6 +29,8 @@ type Capacity struct {
 
 	// Collection is the garbage collections of the server, which the law does not contain then; nil if it does not say, or if there are no cores.
 	Collection *machine.Collection
+	// CollectionLasts is from the shortest to the longest mean of a step.
+	CollectionLasts machine.Durations
 
 	// Request is the one with which it was measured; nil if there were several.
 	Request *classify.Attributes
@@ -322,7 +324,8 @@ func (c *Capacity) String() string {
 	text := fmt.Sprintf("%s, %s, %s, from up to %d requests at a time", between("cores", c.Law.Cores, c.Cores),
 		between("contention", c.Law.Contention, c.Contention), between("coherency", c.Law.Coherency, c.Coherency), c.Measured)
 	if x := c.Collection; x != nil {
-		text += fmt.Sprintf(". Whenever %s of demand have been served, the server collects garbage for %s", format.Duration(float64(x.Every)), format.Duration(float64(x.Lasts)))
+		text += fmt.Sprintf(". Whenever %s of demand have been served, the server collects garbage for %s (%s to %s with other numbers of clients)",
+			format.Duration(float64(x.Every)), format.Duration(float64(x.Lasts)), format.Duration(float64(c.CollectionLasts.Low)), format.Duration(float64(c.CollectionLasts.High)))
 	}
 	return text
 }
@@ -364,6 +367,9 @@ func (c *Capacity) Fields() string {
 	}
 	if x := c.Collection; x != nil {
 		fields = append(fields, fmt.Sprintf("collection: {every: %s, lasts: %s}", shape.Duration(float64(x.Every)), shape.Duration(float64(x.Lasts))))
+		if low, high := shape.Duration(float64(min(x.Lasts, c.CollectionLasts.Low))), shape.Duration(float64(c.CollectionLasts.High)); low != high {
+			intervals = append(intervals, fmt.Sprintf("collection: {low: %s, high: %s}", low, high))
+		}
 	}
 	if x := c.calibration(); x != nil {
 		text := "calibrated: {"

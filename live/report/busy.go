@@ -214,7 +214,7 @@ func (b *Busy) Document() *report.Document {
 		}
 		columns = append(columns, c)
 	}
-	note := fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with both ends of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)
+	note := fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the corners of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)
 	if b.Shown != "" {
 		note += " " + b.shown()
 	}

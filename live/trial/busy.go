@@ -66,7 +66,7 @@ type BusyFit struct {
 const (
 	calibrationStep    = 3 * time.Second
 	calibrationLatency = 2 * time.Second
-	calibrationClients = 32
+	calibrationClients = 128 // so that as many execute as the level has seats
 )
 
 // pause is between two loads.

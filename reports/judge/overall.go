@@ -24,7 +24,7 @@ func Verdict(r *result.Result) {
 	if s.Verdict != nil {
 		v.Trust = s.Verdict.Trust
 	}
-	if s.Replay.Disagrees() {
+	if s.Replay.Disagrees() && !s.Verdict.Distrusts(result.ReplayDiffers) {
 		v.Trust = append(v.Trust, result.Trust{ID: result.ReplayDiffers, Sentence: "the replay does not agree with its log, so that these figures are not those of the server"})
 	}
 	v.StartNs = s.StartNs
@@ -64,7 +64,7 @@ func StatusOf(r *result.Result) result.Status {
 		return result.Unknown
 	case watched(r):
 		return result.Watch
-	case s.Verdict.Distrusts(result.UnknownCapacity):
+	case s.Verdict.Distrusts(result.UnknownCapacity), s.CapacityBounds != nil && s.CapacityBounds.Worst != result.OK:
 		return result.Unknown
 	}
 	return result.OK
@@ -150,10 +150,13 @@ func sentence(r *result.Result, v *result.Overall) string {
 	total := s.Total.NotServedTotal()
 	switch v.Status {
 	case result.Unknown:
-		if s.Total.Arrived >= LeastRequests {
+		switch {
+		case s.Total.Arrived < LeastRequests:
+			return fmt.Sprintf("%s arrived; it takes %d to say that all is well.", requests, LeastRequests)
+		case s.Verdict.Distrusts(result.UnknownCapacity):
 			return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
 		}
-		return fmt.Sprintf("%s arrived; it takes %d to say that all is well.", requests, LeastRequests)
+		return fmt.Sprintf("All %s were served%s, but all is not well with each capacity that the servers may have.", requests, waitsAtMost(s))
 	case result.OK:
 		return fmt.Sprintf("All %s were served%s.", requests, waitsAtMost(s))
 	case result.Watch:

@@ -22,6 +22,9 @@ func RunDocument(r *result.Result) *Document {
 		d.add(Section{Name: "replay", Title: "Log and replay", Parts: []Part{{Table: ReplayTable(s.Replay)}}})
 	}
 	workloads := []Part{{Table: workloadTable(s)}}
+	if t := boundsTable(s); t != nil {
+		workloads = append(workloads, Part{Table: t})
+	}
 	if wait := waitPlot(r); wait != nil {
 		workloads = append(workloads, Part{Plot: wait})
 	}

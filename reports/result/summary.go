@@ -73,6 +73,9 @@ type Summary struct {
 	// Replay compares the run with the log that it replays. It is omitted if no trace has decided: Log.
 	Replay *Replay `json:"replay,omitempty"`
 
+	// CapacityBounds is omitted if the capacity of the servers has no interval.
+	CapacityBounds *CapacityBounds `json:"capacityBounds,omitempty"`
+
 	// RequestKinds is omitted if the servers have no store. They are ordered by the seat-seconds, descending.
 	RequestKinds []RequestKind `json:"requestKinds,omitempty"`
 	// AggregatedServers are the requests that were passed on to each aggregated server, and what its own flow

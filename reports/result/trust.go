@@ -27,6 +27,7 @@ const (
 	DrawnExecutions   = "drawn-executions"   // executions are drawn from those of other requests
 	BeyondFit         = "beyond-fit"         // more than what the scenario is fitted to shows
 	UnknownCapacity   = "unknown-capacity"   // executions are those of a smaller load, and nothing says how long they take with this one
+	WideBounds        = "wide-bounds"        // the interval of the capacity leaves open what a statistic is
 	WhatIf            = "what-if"            // the servers are none that exist
 )
 
@@ -52,6 +53,15 @@ func (s *Summary) AddTrust(id, sentence string) {
 		s.Verdict = NewOverall()
 	}
 	s.Verdict.Trust = append(s.Verdict.Trust, Trust{ID: id, Sentence: sentence})
+}
+
+// addTrustFirst adds a reason that comes before the others, because it is about the figures that are shown first.
+func (s *Summary) addTrustFirst(id, sentence string) {
+	s.AddTrust(id, sentence)
+	all := s.Verdict.Trust
+	last := all[len(all)-1]
+	copy(all[1:], all)
+	all[0] = last
 }
 
 // TrustWhatIf adds the reason WhatIf if servers estimate seats by other numbers than kube-apiserver does.

@@ -49,15 +49,16 @@ type Calibration struct {
 
 // Interval is what a measured capacity is known to. A parameter without bounds is taken to be exact.
 type Interval struct {
-	Cores      *Bounds `json:"cores,omitempty"`
-	Contention *Bounds `json:"contention,omitempty"`
-	Coherency  *Bounds `json:"coherency,omitempty"`
-	Turn       *Turns  `json:"turn,omitempty"`
+	Cores      *Bounds    `json:"cores,omitempty"`
+	Contention *Bounds    `json:"contention,omitempty"`
+	Coherency  *Bounds    `json:"coherency,omitempty"`
+	Turn       *Durations `json:"turn,omitempty" jsonschema_description:"With low: 0s, requests may take no turns at all."`
+	Collection *Durations `json:"collection,omitempty" jsonschema_description:"Of how long a garbage collection lasts."`
 }
 
-// Turns are the bounds of a turn.
-type Turns struct {
-	Low  quantity.Duration `json:"low" document:"required" jsonschema:"exclusiveMinimum=0s"`
+// Durations are the bounds of a duration.
+type Durations struct {
+	Low  quantity.Duration `json:"low" document:"required"`
 	High quantity.Duration `json:"high" document:"required" jsonschema:"exclusiveMinimum=0s"`
 }
 
@@ -67,10 +68,11 @@ type Bounds struct {
 	High *float64 `json:"high,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Without it there is no upper bound."`
 }
 
-// Ends returns the least and the greatest capacity of the interval, or nil if there is no interval. Their speeds enclose
+// Ends returns the least and the greatest capacity of the interval, or nil if there is no interval. There is no greatest one without an upper bound if
+// events of watches take cores, because they would cost nothing. Their speeds enclose
 // those of all capacities of the interval, with however many requests. Without an upper bound of the contention or of the
-// coherency, the least capacity has the value of c. It has the longest turn, and the greatest one the shortest: short requests
-// wait the longer, the longer a turn is.
+// coherency, the least capacity has the value of c. It has the longest turn and the longest collections, and the greatest one the shortest: short
+// requests wait the longer, the longer a turn is.
 func (c *Capacity) Ends() (least, greatest *Capacity) {
 	if c.Interval == nil {
 		return nil, nil
@@ -98,7 +100,32 @@ func (c *Capacity) Ends() (least, greatest *Capacity) {
 	if t := c.Interval.Turn; t != nil {
 		low.Turn, high.Turn = t.High, t.Low
 	}
+	if x := c.Interval.Collection; x != nil && c.Collection != nil {
+		low.Collection, high.Collection = &Collection{c.Collection.Every, x.High}, &Collection{c.Collection.Every, x.Low}
+	}
+	if high.Cores == 0 && c.WatchEvent > 0 {
+		return &low, nil
+	}
 	return &low, &high
+}
+
+// Corners returns the capacities between which those of the interval lie, none if there is no interval: both ends and, since turns make short requests
+// slower and others faster, both of them with the turn of the other.
+func (c *Capacity) Corners() (all []*Capacity) {
+	least, greatest := c.Ends()
+	if least == nil {
+		return nil
+	}
+	if greatest == nil {
+		return []*Capacity{least}
+	}
+	all = []*Capacity{least, greatest}
+	if least.Turn != greatest.Turn && greatest.Cores > 0 {
+		slow, fast := *least, *greatest
+		slow.Turn, fast.Turn = greatest.Turn, least.Turn
+		all = append(all, &slow, &fast)
+	}
+	return all
 }
 
 // check checks that the interval of a parameter contains its value.
@@ -124,6 +151,11 @@ type Speed struct {
 // changes nothing.
 func (c *Capacity) Given() bool {
 	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Turn != 0 || c.Collection != nil || c.Speed != nil || c.WatchEvent != 0)
+}
+
+// MayTakeTurns says whether requests take turns with the capacity, or with another one of its interval.
+func (c *Capacity) MayTakeTurns() bool {
+	return c != nil && (c.Turn > 0 || c.Interval != nil && c.Interval.Turn != nil)
 }
 
 // Check checks the capacity at path.
@@ -159,6 +191,17 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 		}
 		if t := i.Turn; t != nil && (c.Turn < t.Low || c.Turn > t.High) {
 			to.Fail(path+".interval.turn", "does not contain the value, %v; want none if it is not the interval of this turn", c.Turn)
+		} else if t != nil && t.Low == 0 && c.Cores == 0 {
+			to.Fail(path+".interval.turn", "needs cores, for which the requests take turns; set cores, or leave turn out")
+		}
+		switch x := i.Collection; {
+		case x == nil:
+		case c.Collection == nil:
+			to.Fail(path+".interval.collection", "is of collections, of which there are none; set collection, or leave the interval out")
+		case x.Low <= 0:
+			to.Fail(path+".interval.collection.low", "want more than 0s")
+		case c.Collection.Lasts < x.Low || c.Collection.Lasts > x.High:
+			to.Fail(path+".interval.collection", "does not contain the value, %v; want none if it is not the interval of this collection", c.Collection.Lasts)
 		}
 	}
 	last := quantity.Duration(-1)

@@ -39,8 +39,12 @@ var (
 	visitsTried = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 )
 
-// usualTurnNs is that of programs in Go, which make a goroutine give way that has run for so long (runtime/proc.go, forcePreemptNS).
-const usualTurnNs = 10_000_000
+// UsualTurnNs is the turn of programs in Go, which make a goroutine give way that has run for so long (runtime/proc.go, forcePreemptNS). UsualVisits is
+// how often a short request is taken to come to the machine if the log does not say.
+const (
+	UsualTurnNs = 10_000_000
+	UsualVisits = 2
+)
 
 // Visits returns how often requests of a kind visit the machine, 0 if it is not short. With turns, the demand of a short kind is known from
 // those requests only that execute while there is a place for everybody. The others wait for one, and the log does not say how long.
@@ -163,9 +167,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	}
 	for _, x := range all {
 		if x.Ns == 0 && all[best].runs.better(&x.runs) < unlikely {
-			if all[best].Ns > 0 || 2*found.Rejected > found.Expected { // requests do wait, though not as with these turns
-				found.Unknown = m.kindsOf(t.short)
-			}
+			found.Unknown = m.kindsOf(t.short) // they do wait, though not as with these turns
 			return found
 		}
 	}
@@ -227,7 +229,7 @@ func (m *model) newTurning(l Law, coresGiven bool) *turning {
 		near := l
 		near.Cores = min(float64(p)+machine.Small, max(float64(p)-0.5, l.Cores))
 		if t := m.turningOn(p, near); t != nil {
-			if _, x := t.least(usualTurnNs, []int{2, 8}); x < least {
+			if _, x := t.least(UsualTurnNs, []int{2, 8}); x < least {
 				best, least = t, x
 			}
 		}
@@ -378,9 +380,9 @@ func (t *turning) rejects() (deviations, expected float64) {
 	beside := t.beside(2)
 	two := map[int]int{}
 	for _, kind := range t.short {
-		two[t.model.executions[kind[0]].Kind] = 2
+		two[t.model.executions[kind[0]].Kind] = UsualVisits
 	}
-	t.set(usualTurnNs, two)
+	t.set(UsualTurnNs, two)
 	with := t.model.executed(t.capacity(t.law), t.pools, t.visits, t.order, turnSamples, 1)
 	var sums [blocks]float64
 	for _, kind := range t.short {

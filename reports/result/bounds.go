@@ -1,0 +1,130 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"apfsim/reports/format"
+)
+
+// CapacityBounds says how far the statistics of a run depend on what is not known of the capacity of its servers. They are of the run and of runs with the
+// corners of the interval of the capacity, with the same seed.
+type CapacityBounds struct {
+	Runs      int              `json:"runs"`      // with corners
+	Worst     Status           `json:"worst"`     // of the verdicts on these
+	Workloads []WorkloadBounds `json:"workloads"` // in the scenario's order
+}
+
+// WorkloadBounds are the least and the greatest value of statistics of a workload, null if one of the runs has no value.
+type WorkloadBounds struct {
+	Name         string   `json:"name"`
+	Rejected     *Between `json:"rejected"` // share of the requests that arrived
+	LatencyP50Ns *Between `json:"latencyP50Ns"`
+	LatencyP99Ns *Between `json:"latencyP99Ns"`
+}
+
+// Between are the least and the greatest value of a statistic.
+type Between struct {
+	Least    float64 `json:"least"`
+	Greatest float64 `json:"greatest"`
+}
+
+// What the bounds of a latency and of a share of rejected requests may be apart for a figure between them to be worth something: as much as a prediction
+// may differ from a live server (docs/background/live.md).
+const (
+	boundsFactor = 1.5
+	boundsPoints = 0.1
+)
+
+// FewestBounded is how many requests of a workload have bounds that say something.
+const FewestBounded = 100
+
+// Bound adds the bounds, and a reason to trust the figures less if they are too far apart. The others are the results of runs with the corners of the
+// interval of the capacity.
+func (s *Summary) Bound(others []*Summary) {
+	b := &CapacityBounds{Runs: len(others), Worst: OK}
+	for _, o := range others {
+		if o.Verdict != nil && o.Verdict.Status.worse(b.Worst) {
+			b.Worst = o.Verdict.Status
+		}
+	}
+	var widest *WorkloadBounds
+	for i := range s.Workloads {
+		groups := []*Group{&s.Workloads[i]}
+		for _, o := range others {
+			groups = append(groups, &o.Workloads[i])
+		}
+		w := WorkloadBounds{Name: s.Workloads[i].Name,
+			Rejected: between(groups, func(g *Group) (float64, bool) {
+				return float64(g.Rejected) / float64(max(1, g.Arrived)), g.Arrived > 0
+			}),
+			LatencyP50Ns: between(groups, func(g *Group) (float64, bool) {
+				return percentileOf(g.Latency, func(d *Distribution) int64 { return d.P50Ns })
+			}),
+			LatencyP99Ns: between(groups, func(g *Group) (float64, bool) {
+				return percentileOf(g.Latency, func(d *Distribution) int64 { return d.P99Ns })
+			}),
+		}
+		b.Workloads = append(b.Workloads, w)
+		if s.Workloads[i].Arrived >= FewestBounded && w.apart() > 1 && (widest == nil || w.apart() > widest.apart()) {
+			widest = &w
+		}
+	}
+	s.CapacityBounds = b
+	if widest != nil {
+		s.addTrustFirst(WideBounds, fmt.Sprintf("how fast the servers execute is known within bounds only, and with these %s has a latency of %s at p50 and of %s at p99, and %s of its requests are rejected",
+			format.Printable(widest.Name), widest.LatencyP50Ns.Text(format.Duration), widest.LatencyP99Ns.Text(format.Duration), widest.Rejected.Text(format.Percent)))
+	}
+}
+
+// Text returns the bounds, "–" if there are none.
+func (b *Between) Text(of func(float64) string) string {
+	if b == nil {
+		return "–"
+	}
+	least, greatest := of(b.Least), of(b.Greatest)
+	if least == greatest {
+		return least
+	}
+	return least + " to " + greatest
+}
+
+// apart returns how many times as far apart as they may be the bounds are that are farthest apart, on the scale of each.
+func (w *WorkloadBounds) apart() (most float64) {
+	for _, b := range []*Between{w.LatencyP50Ns, w.LatencyP99Ns} {
+		if b != nil && b.Least > 0 {
+			most = max(most, math.Log(b.Greatest/b.Least)/math.Log(boundsFactor))
+		}
+	}
+	if b := w.Rejected; b != nil {
+		most = max(most, (b.Greatest-b.Least)/boundsPoints)
+	}
+	return most
+}
+
+func percentileOf(d *Distribution, of func(*Distribution) int64) (float64, bool) {
+	if d == nil {
+		return 0, false
+	}
+	return float64(of(d)), true
+}
+
+// between returns the least and the greatest value of groups, nil if one has none.
+func between(groups []*Group, value func(*Group) (float64, bool)) *Between {
+	b := &Between{math.Inf(1), math.Inf(-1)}
+	for _, g := range groups {
+		x, ok := value(g)
+		if !ok {
+			return nil
+		}
+		b.Least, b.Greatest = min(b.Least, x), max(b.Greatest, x)
+	}
+	return b
+}
+
+// worse says whether a status is worse than another one.
+func (s Status) worse(than Status) bool {
+	order := []Status{OK, Watch, Unknown, Harm}
+	return slices.Index(order, s) > slices.Index(order, than)
+}
