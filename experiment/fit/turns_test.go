@@ -110,12 +110,21 @@ func TestTurnFromTheLogOfAnotherTime(t *testing.T) {
 	o := fit.Options{Base: []byte(strings.Replace(text[:strings.Index(text, "  workload:")], ", turn: 10ms", "", 1)), BaseFile: "base.yaml"}
 	light, busy := recordText(t, text, 1), recordText(t, turning(70, "10ms"), 2)
 	notes := func(f *fit.Fitted) string { return strings.Join(f.Report.Notes, "\n") }
-	f, _ := fitCapacity(t, light, o)
+	f, capacity := fitCapacity(t, light, o)
 	if c := f.Report.Capacity; c.TurnNs != 0 || len(c.TurnUnknown) != 1 || !strings.HasPrefix(c.TurnUnknown[0], "getter") || !strings.Contains(notes(f), "The log does not say whether short requests, such as those of getter") {
 		t.Errorf("the light log: %+v, %s", c, notes(f))
 	}
+	// The interval has no turns, and those of programs in Go.
+	if x := capacity.Interval; capacity.Turn != 0 || x == nil || x.Turn == nil || x.Turn.Low != 0 || time.Duration(x.Turn.High) != 10*time.Millisecond || !strings.Contains(notes(f), ", up to what they take with turns of 10 ms") {
+		t.Errorf("the light log: %+v, %s", capacity, notes(f))
+	}
+	for _, w := range load(t, string(f.Scenario)).Spec.Workload {
+		if visits := max(1, w.Visits); (visits == 2) != strings.HasPrefix(w.Name, "getter") {
+			t.Errorf("%s has %d visits", w.Name, visits)
+		}
+	}
 	o.CapacityFrom = []fit.Log{{File: "busy", Open: opener(busy)}}
-	f, capacity := fitCapacity(t, light, o)
+	f, capacity = fitCapacity(t, light, o)
 	if c := f.Report.Capacity; c.TurnNs == 0 || capacity.Turn == 0 || len(c.TurnUnknown) != 0 || c.Logs != 2 {
 		t.Errorf("with the busy one: %+v, %s", c, notes(f))
 	} else if least, greatest := capacity.Ends(); int64(least.Turn) != c.TurnHighNs || int64(greatest.Turn) != c.TurnLowNs || least.Cores != 2 || greatest.Cores != 2 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -13,6 +14,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/live/load"
+	"apfsim/reports/result"
 	"apfsim/sim/scenario/loader"
 )
 
@@ -223,6 +225,48 @@ func TestCollections(t *testing.T) {
 			t.Errorf("%.3f cores are left, want %.3f", left, without)
 		}
 	})
+}
+
+// If more clients make requests wait before and after their executions rather than in them, these do not say what the server can do.
+func TestExecutionsThatAreNotWhatIsBusy(t *testing.T) {
+	for _, c := range []struct {
+		execution float64 // of four clients
+		known     bool
+	}{{20e6, true}, {13e6, false}} {
+		curve := &Curve{}
+		for _, s := range []struct {
+			clients                       int
+			perSecond, latency, execution float64
+		}{{1, 90, 11e6, 10e6}, {2, 120, 16.5e6, 14e6}, {4, 120, 33e6, c.execution}, {4, 120, 33e6, c.execution}, {2, 120, 16.5e6, 14e6}, {1, 90, 11e6, 10e6}} {
+			curve.Steps = append(curve.Steps, Step{Clients: s.clients, PerSecond: s.perSecond, Error: 1, Execution: &s.execution, Latency: result.Distribution{MeanNs: int64(s.latency)}})
+		}
+		got, err := Fit(curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Identifiable != c.known || !c.known && !strings.Contains(got.String(), "unknown, because 86.4 % of what more clients add to the latency is before and after the executions") {
+			t.Errorf("executions of %v ns: %v", c.execution, got)
+		}
+	}
+}
+
+// A collection lasts the longer, the more clients there are. The capacity has that of the steps that show what the server can do, and the bounds are
+// those of all steps with as many clients as cores.
+func TestCollectionsOfSaturatedSteps(t *testing.T) {
+	c := &Capacity{Law: sharing.Law{Cores: 2}, Identifiable: true, Demand: 10 * time.Millisecond, Measured: 8}
+	step := func(clients int, perSecond float64, lasts time.Duration) Step {
+		return Step{Clients: clients, PerSecond: perSecond, Sent: int64(3 * perSecond), Collections: 6, Collection: lasts}
+	}
+	c.collect([]Step{step(1, 90, 10*time.Millisecond), step(2, 150, 50*time.Millisecond), step(4, 190, 90*time.Millisecond), step(8, 200, 110*time.Millisecond)})
+	if c.Collection == nil || time.Duration(c.Collection.Lasts) != 100*time.Millisecond || time.Duration(c.Collection.Every) != 975*time.Millisecond {
+		t.Fatalf("%+v, want one of 100ms every 975ms", c.Collection)
+	}
+	if time.Duration(c.CollectionLasts.Low) != 50*time.Millisecond || time.Duration(c.CollectionLasts.High) != 110*time.Millisecond {
+		t.Errorf("one lasts from %v to %v, want 50ms to 110ms", c.CollectionLasts.Low, c.CollectionLasts.High)
+	}
+	if want := "collection: {low: 50ms, high: 110ms}"; !strings.Contains(c.Fields(), want) {
+		t.Errorf("no %q in %s", want, c.Fields())
+	}
 }
 
 // The counters are those of the text that a kube-apiserver serves. A collection lasts as long as a quarter of the processors worked on it.

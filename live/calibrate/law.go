@@ -75,8 +75,44 @@ func Fit(c *Curve) (*Capacity, error) {
 		return nil, fmt.Errorf("no step was measured to which a capacity can be fitted: %s", c.Stopped)
 	}
 	capacity := f.fit()
+	if x := outside(c.used()); capacity.Identifiable && x > mostOutside {
+		capacity.Identifiable, capacity.Law = false, sharing.Law{Cores: math.Inf(1)}
+		capacity.Reason = fmt.Sprintf("%s of what more clients add to the latency is before and after the executions: these do not say what the server can do if it, the client or the network are busy otherwise",
+			format.Percent(x))
+	}
 	capacity.collect(c.used())
 	return capacity, nil
+}
+
+// mostOutside is the part of what more clients add to the latency that may be before and after the executions: more of it is in them.
+const mostOutside = 0.5
+
+// outside returns how much of what more clients add to the latency is before and after the executions; 0 if that is unknown, or if they add nothing.
+func outside(steps []Step) float64 {
+	mean := func(n int) (latency, execution float64) {
+		same := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Clients != n })
+		for _, s := range same {
+			if s.Execution == nil {
+				return 0, 0
+			}
+			latency += float64(s.Latency.MeanNs) / float64(len(same))
+			execution += *s.Execution / float64(len(same))
+		}
+		return latency, execution
+	}
+	if len(steps) == 0 {
+		return 0
+	}
+	fewest, most := math.MaxInt, 0
+	for _, s := range steps {
+		fewest, most = min(fewest, s.Clients), max(most, s.Clients)
+	}
+	alone, aloneExecution := mean(fewest)
+	crowded, crowdedExecution := mean(most)
+	if alone == 0 || crowded <= alone {
+		return 0
+	}
+	return 1 - (crowdedExecution-aloneExecution)/(crowded-alone)
 }
 
 // fitter finds the laws that agree with the throughputs: by weighted least squares of their logarithms.

@@ -25,10 +25,9 @@ type Busy struct {
 	Fitted      int                    `json:"fitted"`                // loads to which scenarios are fitted
 	Seeds       int                    `json:"seeds"`                 // with which each of them is run
 	All         bool                   `json:"all"`                   // whether all statistics are compared
-	Shown       string                 `json:"shown,omitempty"`       // why the predictions are shown and not compared; "" if they are compared
 }
 
-// checks returns the comparisons of the scenarios with the loads that are heavier than those they are fitted to. They are also made if they are only shown.
+// checks returns the comparisons of the scenarios with the loads that are heavier than those they are fitted to.
 func (b *Busy) checks() (all []compare.Check) {
 	for fit := range b.Runs[0].Fits {
 		for load := b.Fitted; load < len(b.Runs[0].Loads); load++ {
@@ -38,10 +37,10 @@ func (b *Busy) checks() (all []compare.Check) {
 	return all
 }
 
-// Verdict returns whether all comparisons hold that must, and what does not.
+// Verdict returns whether all comparisons hold, and what does not.
 func (b *Busy) Verdict() (holds bool, failed []string) {
 	for _, c := range b.checks() {
-		if !c.Passed && b.Shown == "" {
+		if !c.Passed {
 			failed = append(failed, fmt.Sprintf("%s: %s: %s", b.Name, c.What, c.Detail))
 		}
 	}
@@ -215,9 +214,6 @@ func (b *Busy) Document() *report.Document {
 		columns = append(columns, c)
 	}
 	note := fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the corners of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)
-	if b.Shown != "" {
-		note += " " + b.shown()
-	}
 	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()), Note: note})
 	add(report.Part{Table: tableOf(b.Name+": garbage collections of the server", report.Definition[collectionsRow]{
 		column("load", true, func(r *collectionsRow) string { return r.load }),
@@ -243,24 +239,12 @@ func (b *Busy) Document() *report.Document {
 		column("fitted to", false, func(r *busyFitRow) string { return r.load }),
 		column("capacity", true, func(r *busyFitRow) string { return r.capacity }),
 	}, fits)})
-	switch holds, failed := b.Verdict(); {
-	case holds && b.Shown == "":
+	if holds, failed := b.Verdict(); holds {
 		add(report.Part{Only: report.Terminal, Paragraph: fmt.Sprintf("All %d comparisons hold.", len(b.checks()))})
-	case !holds:
+	} else {
 		add(report.Part{Only: report.Terminal, Heading: "What does not hold", List: failed})
 	}
 	return d
-}
-
-// shown says how many comparisons would hold, and why they are not required.
-func (b *Busy) shown() string {
-	all, hold := b.checks(), 0
-	for _, c := range all {
-		if c.Passed {
-			hold++
-		}
-	}
-	return fmt.Sprintf("Of %d comparisons %d hold. None is required, because %s.", len(all), hold, b.Shown)
 }
 
 // Begin takes note of the machine before the runs.

@@ -70,26 +70,6 @@ func TestWriteBusyDocument(t *testing.T) {
 	}
 }
 
-// Of a case whose predictions are only shown, no comparison fails, and the section says how many would hold, and why none must.
-func TestShownCase(t *testing.T) {
-	b := busyResults()
-	b.Shown = "the server slows down"
-	if holds, failed := b.Verdict(); !holds {
-		t.Errorf("%q", failed)
-	}
-	file := filepath.Join(t.TempDir(), "live.md")
-	if err := os.WriteFile(file, []byte("<!-- busy -->\n<!-- end of busy -->\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.WriteDocument(file); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if want := "Of 12 comparisons 10 hold. None is required, because the server slows down."; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("%v, no %q in\n%s", err, want, text)
-	}
-}
-
 // The terminal names each comparison that fails.
 func TestBusyVerdict(t *testing.T) {
 	b := busyResults()

@@ -156,7 +156,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 		case s.Verdict.Distrusts(result.UnknownCapacity):
 			return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
 		}
-		return fmt.Sprintf("All %s were served%s, but all is not well with each capacity that the servers may have.", requests, waitsAtMost(s))
+		return fmt.Sprintf("All %s were served%s. That is not so with each capacity that the servers may have.", requests, waitsAtMost(s))
 	case result.OK:
 		return fmt.Sprintf("All %s were served%s.", requests, waitsAtMost(s))
 	case result.Watch:

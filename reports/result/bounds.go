@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"apfsim/reports/format"
+	"apfsim/reports/measure"
 )
 
 // CapacityBounds says how far the statistics of a run depend on what is not known of the capacity of its servers. They are of the run and of runs with the
@@ -34,6 +35,7 @@ type Between struct {
 // may differ from a live server (docs/background/live.md).
 const (
 	boundsFactor = 1.5
+	boundsNs     = 10_000_000 // within which a factor says nothing
 	boundsPoints = 0.1
 )
 
@@ -50,6 +52,7 @@ func (s *Summary) Bound(others []*Summary) {
 		}
 	}
 	var widest *WorkloadBounds
+	most := 1.0
 	for i := range s.Workloads {
 		groups := []*Group{&s.Workloads[i]}
 		for _, o := range others {
@@ -67,8 +70,8 @@ func (s *Summary) Bound(others []*Summary) {
 			}),
 		}
 		b.Workloads = append(b.Workloads, w)
-		if s.Workloads[i].Arrived >= FewestBounded && w.apart() > 1 && (widest == nil || w.apart() > widest.apart()) {
-			widest = &w
+		if apart := w.apart(s.Workloads[i].Latency); s.Workloads[i].Arrived >= FewestBounded && apart > most {
+			widest, most = &w, apart
 		}
 	}
 	s.CapacityBounds = b
@@ -90,10 +93,11 @@ func (b *Between) Text(of func(float64) string) string {
 	return least + " to " + greatest
 }
 
-// apart returns how many times as far apart as they may be the bounds are that are farthest apart, on the scale of each.
-func (w *WorkloadBounds) apart() (most float64) {
-	for _, b := range []*Between{w.LatencyP50Ns, w.LatencyP99Ns} {
-		if b != nil && b.Least > 0 {
+// apart returns how many times as far apart as they may be the bounds are that are farthest apart, on the scale of each. Those of percentiles of too few
+// latencies are not considered.
+func (w *WorkloadBounds) apart(latency *Distribution) (most float64) {
+	for percent, b := range map[float64]*Between{50: w.LatencyP50Ns, 99: w.LatencyP99Ns} {
+		if b != nil && measure.Enough(percent, latency.Count) && b.Least > 0 && b.Greatest > b.Least+boundsNs {
 			most = max(most, math.Log(b.Greatest/b.Least)/math.Log(boundsFactor))
 		}
 	}

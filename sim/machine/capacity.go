@@ -30,7 +30,7 @@ type Capacity struct {
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
 	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
-	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. A run does not depend on it; apfsim tune repeats its answer with both ends."`
+	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. The statistics of a run do not depend on it: apfsim run shows what they are with its corners, and apfsim tune repeats its answer with both ends."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
 }
 

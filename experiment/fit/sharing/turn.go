@@ -31,7 +31,7 @@ const (
 	turnSamples = 16    // runs from which it is known how long requests execute
 	besideRuns  = 8     // and beside others that execute as in the log
 	unlikely    = 2.708 // quantile of Student's distribution with 39 degrees of freedom, at 99 % of both sides
-	powerful    = 4.393 // 1.685 more, its quantile at 95 % of one side: turns for which so much is expected are missed in one of 20 logs
+	oneSide     = 1.685 // its quantile at 95 % of one side
 )
 
 var (
@@ -62,6 +62,9 @@ func (t *Turn) String() string {
 	}
 	return fmt.Sprintf("turns of %v (%v to %v), visits %v, rejected by %.2f of %.2f, unknown %v", time.Duration(t.Ns), time.Duration(t.LowNs), time.Duration(t.HighNs), t.visits, t.Rejected, t.Expected, t.Unknown)
 }
+
+// none says whether the log excludes at 95 % that short requests wait half as long as with usual turns.
+func (t *Turn) none() bool { return t.Rejected+oneSide < t.Expected/2 }
 
 // Demands returns the known demands of a short kind, in ns, of all logs.
 func (t *Turn) Demands(kind int) []float64 { return t.alone[kind] }
@@ -132,7 +135,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	if givenNs != nil {
 		tries = []int64{*givenNs}
 	} else if found.Rejected, found.Expected = t.rejects(); found.Rejected < unlikely {
-		if found.Expected < powerful {
+		if !found.none() {
 			found.Unknown = m.kindsOf(t.short)
 		}
 		return found
@@ -167,7 +170,9 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	}
 	for _, x := range all {
 		if x.Ns == 0 && all[best].runs.better(&x.runs) < unlikely {
-			found.Unknown = m.kindsOf(t.short) // they do wait, though not as with these turns
+			if !found.none() { // they do wait, though not as with these turns
+				found.Unknown = m.kindsOf(t.short)
+			}
 			return found
 		}
 	}

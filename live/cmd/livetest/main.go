@@ -47,12 +47,7 @@ func main() {
 var cases = []string{"underload", "elephant", "overload", "borrowing", "lists"}
 
 // busyCases are the names of the cases in which requests take processor time.
-var busyCases = []string{"busy-lists", "busy-writes", "busy-events", "busy-growth"}
-
-// shown are the busy cases whose predictions are shown and not compared, and why.
-var shown = map[string]string{
-	"busy-growth": "the server slows down with each object that it keeps, so that a capacity measured before does not hold for the load",
-}
+var busyCases = []string{"busy-lists", "busy-writes", "busy-events"}
 
 // forecastCases are the names of the cases in which clients or servers do more than to send and to answer requests, in the order
 // of the page, and what makes a run of each.
@@ -199,7 +194,7 @@ func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserv
 			return false, err
 		}
 	} else {
-		results = &report.Busy{Name: name, Version: apiserver.Version, Fitted: trial.FittedLoads, All: name == "busy-events", Shown: shown[name]}
+		results = &report.Busy{Name: name, Version: apiserver.Version, Fitted: trial.FittedLoads, All: name == "busy-events"}
 		results.Begin()
 		throughput := 0.0
 		for n := range o.runs {

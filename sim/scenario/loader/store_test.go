@@ -242,6 +242,14 @@ func TestMistakesInTurns(t *testing.T) {
 	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn: does not contain the value, 10ms; want none if it is not the interval of this turn")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10ms, interval: {turn: {low: 1ms}}}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn.high: is missing")
+	mustLoad(t, withSpec("servers: {capacity: {cores: 2, interval: {turn: {low: 0s, high: 5ms}}}}"))
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 1, interval: {turn: {low: 0s, high: 5ms}, collection: {low: 1ms, high: 2ms}}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:56: spec.servers.capacity.interval.turn: needs cores, for which the requests take turns; set cores, or leave turn out",
+		"s.yaml:6:90: spec.servers.capacity.interval.collection: is of collections, of which there are none; set collection, or leave the interval out")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 1s, lasts: 50ms}, interval: {collection: {low: 60ms, high: 70ms}}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:95: spec.servers.capacity.interval.collection: does not contain the value, 50ms; want none if it is not the interval of this collection")
+	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 1s, lasts: 50ms}, interval: {collection: {low: 0s, high: 70ms}}}}")), "s.yaml", Options{})
+	wantMistakes(t, mistakes, "s.yaml:6:101: spec.servers.capacity.interval.collection.low: want more than 0s")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: -10ms}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:6:40: spec.servers.capacity.turn: -10ms is negative; want a duration of 0s or more")
 }

@@ -167,6 +167,7 @@ func TestVisitsWithoutEffectAreWarnedOf(t *testing.T) {
 	const (
 		fields   = asks + "execution: 1ms\narrivals: {closed: {}}\nvisits: 3"
 		turns    = "spec.servers.capacity={cores: 2, turn: 10ms}"
+		maybe    = "spec.servers.capacity={cores: 2, interval: {turn: {low: 0s, high: 10ms}}}"
 		noTurn   = "s.yaml:13:13: spec.workload[0].visits: has no effect without spec.servers.capacity.turn, for which an execution waits"
 		ofAStore = "s.yaml:13:13: spec.workload[0].visits: has no effect on requests for resources: when they need a processor follows from spec.store"
 	)
@@ -179,6 +180,7 @@ func TestVisitsWithoutEffectAreWarnedOf(t *testing.T) {
 		want []string
 	}{
 		{given, []string{turns}, []string{}},
+		{given, []string{maybe}, []string{}},
 		{given, nil, []string{noTurn}},
 		{given, []string{"spec.servers.capacity={cores: 2}"}, []string{noTurn}},
 		{given, []string{"spec.workload[mice].visits=1"}, []string{}},
