@@ -112,7 +112,7 @@ func (g *Group) simulate(ctx context.Context, i int, progress Progress) (outcome
 	defer cancel()
 	defer context.AfterFunc(g.enough, cancel)()
 	files := g.files
-	files.Dir, files.EveryFlow = "", true // a statistic that must be precise may be that of any flow
+	files.Dir, files.Bounds, files.EveryFlow = "", false, true // a statistic that must be precise may be that of any flow
 	run, err := simulate(running, own, files, progress)
 	if err != nil && ctx.Err() != nil { // interrupted: start no more runs
 		return outcome{}, err

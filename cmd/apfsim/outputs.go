@@ -170,7 +170,7 @@ func (f *runFlags) files(loaded []*scenario.Scenario) experiment.Outputs {
 	}
 	return experiment.Outputs{
 		Inputs: inputs, Bounds: true,
-		Dir:    f.out, Requests: f.requests, Flows: f.flows, DumpsNs: f.dumpsNs, Start: f.start,
+		Dir: f.out, Requests: f.requests, Flows: f.flows, DumpsNs: f.dumpsNs, Start: f.start,
 		OpenMetrics: f.openMetrics, Events: f.events, FromNs: f.fromNs, ToNs: f.toNs,
 	}
 }

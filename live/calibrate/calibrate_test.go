@@ -232,7 +232,7 @@ func TestExecutionsThatAreNotWhatIsBusy(t *testing.T) {
 	for _, c := range []struct {
 		execution float64 // of four clients
 		known     bool
-	}{{20e6, true}, {13e6, false}} {
+	}{{24e6, true}, {18e6, false}} {
 		curve := &Curve{}
 		for _, s := range []struct {
 			clients                       int
@@ -244,7 +244,7 @@ func TestExecutionsThatAreNotWhatIsBusy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Identifiable != c.known || !c.known && !strings.Contains(got.String(), "unknown, because 86.4 % of what more clients add to the latency is before and after the executions") {
+		if got.Identifiable != c.known || !c.known && !strings.Contains(got.String(), "unknown, because 63.6 % of what more clients add to the latency is before and after the executions") {
 			t.Errorf("executions of %v ns: %v", c.execution, got)
 		}
 	}
