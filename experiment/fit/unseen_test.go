@@ -16,7 +16,7 @@ import (
 
 var unseen = flag.Int("unseen", 0, "predict greater loads from so many logs of a known server, and print how far the predictions are off")
 
-// unseenServer is a server on two cores that collects garbage. It serves 123 lists a second.
+// unseenServer is a server on two cores that collects garbage, which leaves it 1.74: processor time for 123 lists a second.
 const unseenServer = `apiVersion: apfsim/v1alpha1
 kind: Scenario
 metadata: {name: unseen}

@@ -213,8 +213,8 @@ func (b *Busy) Document() *report.Document {
 		}
 		columns = append(columns, c)
 	}
-	note := fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the corners of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)
-	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()), Note: note})
+	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()),
+		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the corners of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
 	add(report.Part{Table: tableOf(b.Name+": garbage collections of the server", report.Definition[collectionsRow]{
 		column("load", true, func(r *collectionsRow) string { return r.load }),
 		column("per second", false, func(r *collectionsRow) string { return r.perSecond }),

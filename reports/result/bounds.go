@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"apfsim/reports/format"
 	"apfsim/reports/measure"
@@ -47,7 +46,7 @@ const FewestBounded = 100
 func (s *Summary) Bound(others []*Summary) {
 	b := &CapacityBounds{Runs: len(others), Worst: OK}
 	for _, o := range others {
-		if o.Verdict != nil && o.Verdict.Status.worse(b.Worst) {
+		if o.Verdict != nil && o.Verdict.Status.Worse(b.Worst) {
 			b.Worst = o.Verdict.Status
 		}
 	}
@@ -125,10 +124,4 @@ func between(groups []*Group, value func(*Group) (float64, bool)) *Between {
 		b.Least, b.Greatest = min(b.Least, x), max(b.Greatest, x)
 	}
 	return b
-}
-
-// worse says whether a status is worse than another one.
-func (s Status) worse(than Status) bool {
-	order := []Status{OK, Watch, Unknown, Harm}
-	return slices.Index(order, s) > slices.Index(order, than)
 }
