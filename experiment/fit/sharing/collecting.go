@@ -35,8 +35,10 @@ type collecting struct {
 
 	// Of the log:
 	busy, busyDeviation float64
+	blocks              *[blocks]classes // of its pairs
 	alike, deviations   classes
 	from, to            int     // the classes at the distance of the period
+	shown               bool    // whether these pairs are alike, and not by chance
 	everyNs             float64 // the period, in demand that contains the effect of collections; not if they are known
 }
 
@@ -87,15 +89,22 @@ func newCollecting(m *model, l Law, t *turning) *collecting {
 	r := c.residuals(took)
 	busy := c.busyness(r)
 	c.busy, c.busyDeviation = deviation(&busy)
-	pairs := c.pairs(r, 0, near+far)
+	c.blocks = c.pairs(r, 0, near+far)
 	for class := range c.alike {
-		var sums [blocks]float64
-		for b := range pairs {
-			sums[b] = pairs[b][class]
-		}
-		c.alike[class], c.deviations[class] = deviation(&sums)
+		c.alike[class], c.deviations[class] = c.sum(class, class)
 	}
 	return c
+}
+
+// sum returns how alike the pairs of some classes of the log are, and its standard deviation.
+func (c *collecting) sum(from, to int) (alike, deviates float64) {
+	var sums [blocks]float64
+	for b := range c.blocks {
+		for _, x := range c.blocks[b][from : to+1] {
+			sums[b] += x
+		}
+	}
+	return deviation(&sums)
 }
 
 // residuals returns r of a run. Took are the logarithms of the times of requests.
@@ -147,8 +156,8 @@ func (c *collecting) pairs(r []float64, from, to int) *[blocks]classes {
 }
 
 // findPeriod finds out after how much demand, which contains the effect of collections, the server is slow again. That is where pairs are
-// alike again, after those that are near. It returns whether the log shows that.
-func (c *collecting) findPeriod() bool {
+// alike again, after those that are near, by so many standard deviations at least. It returns whether the log shows that.
+func (c *collecting) findPeriod(least float64) bool {
 	z := func(class int) float64 { return c.alike[class] / max(1e-9, c.deviations[class]) }
 	const last = near + far - 1
 	low := near
@@ -163,7 +172,7 @@ func (c *collecting) findPeriod() bool {
 			break
 		}
 	}
-	if top == low || z(top) < apart { // it only falls, or is chance
+	if top == low || z(top) < least { // it only falls, or is chance
 		return false
 	}
 	c.from, c.to = top, top
@@ -179,6 +188,7 @@ func (c *collecting) findPeriod() bool {
 		weights += z(class)
 	}
 	c.everyNs = sum / weights
+	c.shown = z(top) >= apart
 	return true
 }
 

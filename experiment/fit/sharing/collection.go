@@ -12,6 +12,8 @@ type Collection struct {
 	EveryNs int64 // demand that is served from the beginning of one to that of the next
 	LastsNs int64 // how long one lasts
 
+	LowNs, HighNs int64 // bounds of how long one lasts, at 95 %; with 0, the log does not exclude that there are none
+
 	demands map[int]*stretch // of kinds
 }
 
@@ -22,34 +24,85 @@ func (c *Collection) capacity() *machine.Collection {
 
 // collect estimates the collections of a server that is slow at times, and its cores with them, of a law with cores alone. They are those with which
 // runs are as busy as the log, and have pairs that are as much alike at the distance of the period (collecting). It returns nil if the log does not show any.
-func (m *model) collect(l Law) (found *Collection, law Law, cores Interval) {
+// If the server is known to be slow at times, the likeliest period is taken though it may be chance: a law without collections would say that a server
+// that always has something to do does more than it does. They may last no time then.
+//
+// The interval of the cores is for collections that last as long as they are estimated to. It is that of the throughput of a server that always has
+// something to do, which is different with longer and shorter collections and the cores of each.
+func (m *model) collect(l Law, slow bool) (found *Collection, law Law, cores Interval) {
 	c := newCollecting(m, l, nil)
-	if !c.findPeriod() {
+	least := apart
+	if slow {
+		least = likely
+	}
+	if !c.findPeriod(least) {
 		return nil, l, cores
 	}
-	p, ok := c.search()
+	p, ok := c.search(c.scale, 0)
 	if !ok {
 		return nil, l, cores
 	}
 	r := c.run(p)
-	found = &Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs), demands: r.demands}
+	shortest, longest := c.durations(p)
+	found = &Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs), LowNs: int64(shortest.lastsNs), HighNs: int64(longest.lastsNs), demands: r.demands}
 	law = l
 	law.Cores = p.cores
+	full := found.throughput(p.cores)
+	of := func(p collected) float64 { // in the demands of r
+		x := c.run(p)
+		return (&Collection{EveryNs: int64(x.everyNs), LastsNs: int64(p.lastsNs)}).throughput(p.cores) / x.demand * r.demand
+	}
+	short, long := of(shortest), of(longest)
 	cores = Interval{0, math.Inf(1)}
 	if x, ok := c.cores(p, student); ok {
-		cores.Low = x
+		cores.Low = found.cores(full - math.Hypot(full-found.throughput(x), full-min(full, short, long)))
 	}
 	if x, ok := c.cores(p, -student); ok {
-		cores.High = x
+		cores.High = found.cores(full + math.Hypot(found.throughput(x)-full, max(full, short, long)-full))
 	}
 	return found, law, cores
+}
+
+// throughput returns how much demand so many cores serve at a time that always have something to do.
+func (c *Collection) throughput(cores float64) float64 { return cores / (1 + cores*c.missing()) }
+
+// cores returns how many cores serve so much demand at a time.
+func (c *Collection) cores(throughput float64) float64 {
+	return throughput / (1 - throughput*c.missing())
+}
+
+// missing is for how long half of the cores are missing, by the demand that is served meanwhile.
+func (c *Collection) missing() float64 {
+	if c.LastsNs == 0 {
+		return 0
+	}
+	return float64(c.LastsNs) / float64(2*c.EveryNs)
 }
 
 // collected are a number of cores, and how long collections last.
 type collected struct{ cores, lastsNs float64 }
 
-// search returns the cores and the duration of collections of the log.
-func (c *collecting) search() (best collected, ok bool) {
+// durations returns the shortest and the longest collections with which the log agrees, and the cores with them. If it agrees without, they last no time.
+func (c *collecting) durations(p collected) (shortest, longest collected) {
+	alike, deviates := c.sum(c.from, c.to)
+	deviates *= student / alike
+	ok := false
+	if c.shown && deviates < 1 {
+		shortest, ok = c.search(c.scale, -deviates)
+	}
+	if shortest.lastsNs = min(shortest.lastsNs, p.lastsNs); !ok {
+		shortest = collected{cores: c.law.Cores}
+	}
+	longest, _ = c.search(p.lastsNs, deviates)
+	if longest.lastsNs < p.lastsNs {
+		longest = p
+	}
+	return shortest, longest
+}
+
+// search returns the cores and the duration of collections, which is at least the first, with which pairs at the distance of the period are more alike
+// than in the log, by a part of that. If there are none, it returns those with which pairs are the most alike, and false.
+func (c *collecting) search(firstNs, more float64) (best collected, ok bool) {
 	const step = 1.6 // of durations that are tried
 	type point struct {
 		collected
@@ -58,15 +111,17 @@ func (c *collecting) search() (best collected, ok bool) {
 	at := func(lastsNs, cores float64) (p point, ok bool) {
 		p.lastsNs = lastsNs
 		if p.cores, ok = c.cores(collected{cores, lastsNs}, 0); ok {
-			p.alike = c.run(p.collected).alike
+			p.alike = c.run(p.collected).alike - more
 		}
 		return p, ok
 	}
-	below, ok := at(c.scale, c.law.Cores)
+	below, ok := at(firstNs, c.law.Cores)
 	var above point
 	for ok && above.lastsNs == 0 {
 		p, found := at(step*below.lastsNs, below.cores)
 		switch ok = found && p.lastsNs < c.everyNs; {
+		case !ok || more > 0 && p.alike < below.alike: // collections are so long that the server is hardly ever without one
+			return below.collected, false
 		case p.alike > 0:
 			above = p
 		default:
@@ -128,6 +183,7 @@ func (c *collecting) cores(p collected, deviations float64) (cores float64, ok b
 type compared struct {
 	busier  float64 // than the log, in standard deviations of its busyness
 	alike   float64 // by which part pairs at the distance of the period are more alike than in the log
+	demand  float64 // by which factor all demands are different without the effects of collections and turns
 	everyNs float64 // the period without the effect of collections
 	demands map[int]*stretch
 	means   map[int]float64 // of the demands of kinds
@@ -204,9 +260,10 @@ func (c *collecting) run(p collected) (r compared) {
 			}
 			r.means[m.executions[kind[0]].Kind] = mean(pool)
 		}
+		r.demand = after / before
 		if p.lastsNs > 0 {
 			if r.everyNs = c.everyNs; m.collection == nil {
-				r.everyNs *= after / before
+				r.everyNs *= r.demand
 			}
 			capacity.Collection = (&Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs)}).capacity()
 		}
@@ -243,10 +300,7 @@ func (c *collecting) run(p collected) (r compared) {
 			r.scores[m.block[i]] += score(samples[i], m.lnTook(i))
 		}
 	}
-	inLog := 0.0
-	for _, x := range c.alike[c.from : c.to+1] {
-		inLog += x
-	}
+	inLog, _ := c.sum(c.from, c.to)
 	r.busier, r.alike = (busy-c.busy)/c.busyDeviation, alike/inLog-1
 	return r
 }

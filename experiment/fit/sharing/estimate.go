@@ -390,19 +390,21 @@ func (e *Estimate) correct(s *search) {
 	}
 }
 
-// collect looks for garbage collections on a server that has cores alone and is slow at times. If the cores are not known well
-// enough with them, the law stays as it is.
+// collect looks for garbage collections on a server that has cores alone and is slow at times.
 func (e *Estimate) collect(m *model) {
-	found, law, cores := m.collect(e.Law)
+	found, law, cores := m.collect(e.Law, e.Together > 0)
 	if found == nil {
 		return
 	}
 	low, high := law, law
 	low.Cores, high.Cores = cores.Low, cores.High
 	throughput := Interval{low.Throughput(e.Busy), high.Throughput(e.Busy)}
-	if throughput.High <= widest*throughput.Low {
-		e.Collection, e.Law, e.Cores, e.Throughput, e.demands = found, law, cores, throughput, found.demands
+	if throughput.High > widest*throughput.Low {
+		e.Identifiable, e.Law, e.Cores = false, none(), cores
+		e.Reason = "the server is slow at times, as if it collected garbage, and the log shows too few busy moments beside these"
+		return
 	}
+	e.Collection, e.Law, e.Cores, e.Throughput, e.demands = found, law, cores, throughput, found.demands
 }
 
 // disagrees returns the kind whose executions a point makes less likely than a law that shares nothing, by more than a limit and by more than

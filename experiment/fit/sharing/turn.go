@@ -128,7 +128,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	switch {
 	case m.collection != nil:
 		lastsNs = float64(m.collection.LastsNs)
-	case lastsNs > 0 && !c.findPeriod():
+	case lastsNs > 0 && !c.findPeriod(likely):
 		lastsNs = 0
 	}
 	tries := append([]int64{0}, turnsTried...)
