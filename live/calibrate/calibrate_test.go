@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"apfsim/core/classify"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/live/load"
@@ -191,6 +193,66 @@ func TestParametersAreRecovered(t *testing.T) {
 	}
 	if inside < of-1 {
 		t.Errorf("%d of %d intervals contain the truth", inside, of)
+	}
+}
+
+// The interval of the throughput is that of another period: it contains those of the saturated steps of another measurement, and it is the interval of
+// the parameter that a scenario has.
+func TestThroughputOfAnotherPeriod(t *testing.T) {
+	for _, law := range []sharing.Law{{Cores: 2}, {Cores: math.Inf(1), Contention: 0.2}} {
+		var curves []*Curve
+		for seed := range uint64(4) {
+			synctest.Test(t, func(t *testing.T) {
+				o := newShared(law).options(seed, 10*time.Millisecond, time.Millisecond)
+				o.Step = 3 * time.Second
+				curve, err := Run(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				curves = append(curves, curve)
+			})
+		}
+		inside, all := 0, 0
+		for i, curve := range curves {
+			c, err := Fit(curve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Throughput.Low < 0.8 || c.Throughput.High > 1.2 {
+				t.Errorf("%v: the throughput is in %.3f", law, c.Throughput)
+			}
+			perSecond := c.Law.Throughput(c.Measured) / c.Demand.Seconds()
+			for _, s := range curves[(i+1)%len(curves)].Steps {
+				if s.Clients < c.Measured {
+					continue
+				}
+				part := s.PerSecond / perSecond
+				all++
+				if part >= c.Throughput.Low && part <= c.Throughput.High {
+					inside++
+				}
+			}
+			var fields struct {
+				Interval struct{ Cores, Contention struct{ Low, High float64 } }
+			}
+			if err := yaml.Unmarshal([]byte(c.Fields()), &fields); err != nil {
+				t.Fatal(err)
+			}
+			low, high := c.Law, c.Law
+			if math.IsInf(law.Cores, 1) {
+				low.Contention, high.Contention = fields.Interval.Contention.High, fields.Interval.Contention.Low
+			} else {
+				low.Cores, high.Cores = fields.Interval.Cores.Low, fields.Interval.Cores.High
+			}
+			for part, l := range map[float64]sharing.Law{c.Throughput.Low: low, c.Throughput.High: high} {
+				if x := l.Throughput(c.Measured) / c.Law.Throughput(c.Measured); math.Abs(x-part) > 0.002 {
+					t.Errorf("%s: an end has %.3f of the throughput, want %.3f", c.Fields(), x, part)
+				}
+			}
+		}
+		if all < 8 || float64(inside) < 0.9*float64(all) {
+			t.Errorf("%v: %d of %d steps are inside", law, inside, all)
+		}
 	}
 }
 

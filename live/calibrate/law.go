@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,8 +38,8 @@ type Capacity struct {
 
 	// Intervals of 95 %. Cores has no upper bound if contention or coherency explain the curve as well.
 	Cores, Contention, Coherency sharing.Interval
-	// Throughput is that of Measured requests at a time, in parts of that of the law. Parameters that explain the same curve balance each other, so
-	// that it is known better than each of them.
+	// Throughput is that of Measured requests at a time in another period, as long as a step, in parts of that of the law: a server is not as fast in each.
+	// Parameters that explain the same curve balance each other, so that it is known better than each of them.
 	Throughput sharing.Interval
 	// Scatter is how much the throughputs differ from the law, in their standard errors; 1 or more.
 	Scatter float64
@@ -258,7 +259,7 @@ func (f *fitter) fit() *Capacity {
 	}
 	c.Contention = sharing.Interval{Low: bound(contention, 0), High: bound(contention, greatest[contention])}
 	c.Coherency = sharing.Interval{Low: bound(coherency, 0), High: bound(coherency, greatest[coherency])}
-	c.Throughput = f.throughputs(starts, around, c.Measured, best+allowed)
+	c.Throughput = f.another(f.throughputs(starts, around, c.Measured, best+allowed), math.Sqrt(allowed))
 	nothing, alone := f.least(parameters{}, starts)
 	c.Demand = time.Duration(1e9 * math.Exp(nothing[demand]))
 	switch {
@@ -342,6 +343,21 @@ func (f *fitter) throughputs(starts []parameters, around parameters, executing i
 	return sharing.Interval{Low: bound(0), High: bound(2)}
 }
 
+// another returns the interval of the throughput of another period: of that of the curve, and of how much a step differs from it, by so many of its errors.
+// The steps are those that have shown what the server can do.
+func (f *fitter) another(curve sharing.Interval, errors float64) sharing.Interval {
+	most := slices.MaxFunc(f.points, func(a, b point) int { return cmp.Compare(a.log, b.log) }).log
+	squares, n := 0.0, 0.0
+	for _, p := range f.points {
+		if p.log >= most+math.Log(saturated) {
+			squares += p.err * p.err
+			n++
+		}
+	}
+	step := errors * math.Sqrt(squares/n)
+	return sharing.Interval{Low: math.Exp(-math.Hypot(math.Log(curve.Low), step)), High: math.Exp(math.Hypot(math.Log(curve.High), step))}
+}
+
 // String returns the capacity in a sentence, with its intervals.
 func (c *Capacity) String() string {
 	if !c.Identifiable {
@@ -376,8 +392,8 @@ func (c *Capacity) calibration() *machine.Calibration {
 		Demand: quantity.Duration(c.Demand)}
 }
 
-// Fields returns spec.servers.capacity of a scenario. Of cores, the interval is that of the throughput, also if they have a contention or a coherency
-// beside them.
+// Fields returns spec.servers.capacity of a scenario. The interval is that of the throughput: of the cores, also if they have a contention or a coherency
+// beside them, or else of the contention, or else of the coherency.
 func (c *Capacity) Fields() string {
 	var fields, intervals []string
 	add := func(name string, x float64, of sharing.Interval) {
@@ -392,10 +408,19 @@ func (c *Capacity) Fields() string {
 		intervals = append(intervals, fmt.Sprintf("%s: {%s}", name, bounds))
 	}
 	if c.Identifiable {
-		cores, contention, coherency := c.Cores, c.Contention, c.Coherency
-		if !math.IsInf(c.Law.Cores, 1) {
+		cores, contention, coherency := c.Cores, sharing.Interval{Low: c.Law.Contention, High: c.Law.Contention}, sharing.Interval{Low: c.Law.Coherency, High: c.Law.Coherency}
+		// With n requests, the throughput is n / slower.
+		n := float64(c.Measured)
+		more := func(part float64) float64 { return n / c.Law.Throughput(c.Measured) * (1/part - 1) } // of slower
+		switch {
+		case !math.IsInf(c.Law.Cores, 1):
 			cores = sharing.Interval{Low: c.Throughput.Low * c.Law.Cores, High: c.Throughput.High * c.Law.Cores}
-			contention, coherency = sharing.Interval{Low: c.Law.Contention, High: c.Law.Contention}, sharing.Interval{Low: c.Law.Coherency, High: c.Law.Coherency}
+		case c.Law.Contention > 0:
+			contention.Low = max(0, contention.Low+more(c.Throughput.High)/(n-1))
+			contention.High += more(c.Throughput.Low) / (n - 1)
+		default:
+			coherency.Low = max(0, coherency.Low+more(c.Throughput.High)/(n*(n-1)))
+			coherency.High += more(c.Throughput.Low) / (n * (n - 1))
 		}
 		add("cores", c.Law.Cores, cores)
 		add("contention", c.Law.Contention, contention)

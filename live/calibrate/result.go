@@ -61,7 +61,7 @@ type fitted struct {
 	CoherencyLow   *float64 `json:"coherencyLow"`
 	CoherencyHigh  *float64 `json:"coherencyHigh"`
 
-	ThroughputLow  float64 `json:"throughputLow"` // of so many requests at a time as were measured, in parts of that of the law
+	ThroughputLow  float64 `json:"throughputLow"` // of so many requests at a time as were measured, in another period as long as a step, in parts of that of the law
 	ThroughputHigh float64 `json:"throughputHigh"`
 }
 
