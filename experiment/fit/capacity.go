@@ -57,8 +57,10 @@ type Capacity struct {
 
 // Collection is the garbage collections of the server (package machine).
 type Collection struct {
-	EveryNs int64 `json:"everyNs"`
-	LastsNs int64 `json:"lastsNs"`
+	EveryNs     int64 `json:"everyNs"`
+	LastsNs     int64 `json:"lastsNs"`
+	LastsLowNs  int64 `json:"lastsLowNs"` // bounds at 95 %; 0 if the log does not exclude that there are none
+	LastsHighNs int64 `json:"lastsHighNs"`
 }
 
 // Log is recorded requests of another time.
@@ -302,8 +304,8 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
 	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
 	c.Inflation, c.Together = shape.Number(e.Inflation), shape.Number(e.Together)
-	if x := e.Collection; x != nil {
-		c.Collection = &Collection{x.EveryNs, x.LastsNs}
+	if x := e.Collection; x != nil && x.LastsNs > 0 {
+		c.Collection = &Collection{x.EveryNs, x.LastsNs, x.LowNs, x.HighNs}
 	}
 	if e.Turn != nil {
 		c.setTurn(e.Turn)
@@ -356,7 +358,8 @@ func (c *Capacity) String() string {
 	}
 	slow := ""
 	if x := c.Collection; x != nil {
-		slow = fmt.Sprintf(". Whenever %s of demand have been served, the server is slow for %s, as if it collected garbage", format.Duration(float64(x.EveryNs)), format.Duration(float64(x.LastsNs)))
+		slow = fmt.Sprintf(". Whenever %s of demand have been served, the server is slow for %s (95 %%: %s to %s), as if it collected garbage",
+			format.Duration(float64(x.EveryNs)), format.Duration(float64(x.LastsNs)), format.Duration(float64(x.LastsLowNs)), format.Duration(float64(x.LastsHighNs)))
 	} else if c.Together > 0 {
 		slow = fmt.Sprintf(". Requests that execute together are slow together (correlation %s), as if the server paused at times", format.Digits(c.Together))
 	}

@@ -156,8 +156,8 @@ func (c *collecting) pairs(r []float64, from, to int) *[blocks]classes {
 }
 
 // findPeriod finds out after how much demand, which contains the effect of collections, the server is slow again. That is where pairs are
-// alike again, after those that are near, by so many standard deviations at least. It returns whether the log shows that.
-func (c *collecting) findPeriod(least float64) bool {
+// alike again, after those that are near. It returns whether the log shows that, or if the server is known to be slow, whether there is a likeliest period.
+func (c *collecting) findPeriod(slow bool) bool {
 	z := func(class int) float64 { return c.alike[class] / max(1e-9, c.deviations[class]) }
 	const last = near + far - 1
 	low := near
@@ -172,23 +172,33 @@ func (c *collecting) findPeriod(least float64) bool {
 			break
 		}
 	}
-	if top == low || z(top) < least { // it only falls, or is chance
+	c.shown = top > low && z(top) >= apart // otherwise it only falls, or is chance
+	if !c.shown && !slow || low >= last-1 {
 		return false
 	}
+	if top == low {
+		for top = low + 1; top < last-1 && z(top) > 0; top++ { // as long as it falls
+		}
+		for class := top; class < last; class++ {
+			if z(class) > z(top) {
+				top = class
+			}
+		}
+	}
 	c.from, c.to = top, top
-	for c.from > low && z(c.from-1) > z(top)/2 {
+	for c.from > low && z(c.from-1) > max(0, z(top)/2) {
 		c.from--
 	}
-	for c.to < last && z(c.to+1) > z(top)/2 {
+	for c.to < last && z(c.to+1) > max(0, z(top)/2) {
 		c.to++
 	}
 	sum, weights := 0.0, 0.0
 	for class := c.from; class <= c.to; class++ {
-		sum += z(class) * (c.edges[class] + c.edges[class+1]) / 2
-		weights += z(class)
+		weight := max(1e-9, z(class))
+		sum += weight * (c.edges[class] + c.edges[class+1]) / 2
+		weights += weight
 	}
 	c.everyNs = sum / weights
-	c.shown = z(top) >= apart
 	return true
 }
 

@@ -14,7 +14,8 @@ type Collection struct {
 
 	LowNs, HighNs int64 // bounds of how long one lasts, at 95 %; with 0, the log does not exclude that there are none
 
-	demands map[int]*stretch // of kinds
+	least, most float64          // throughput with these bounds and the cores of each, in parts of that with LastsNs
+	demands     map[int]*stretch // of kinds
 }
 
 // capacity returns collections as those of a machine.
@@ -22,45 +23,56 @@ func (c *Collection) capacity() *machine.Collection {
 	return &machine.Collection{Every: quantity.Duration(c.EveryNs), Lasts: quantity.Duration(c.LastsNs)}
 }
 
-// collect estimates the collections of a server that is slow at times, and its cores with them, of a law with cores alone. They are those with which
-// runs are as busy as the log, and have pairs that are as much alike at the distance of the period (collecting). It returns nil if the log does not show any.
-// If the server is known to be slow at times, the likeliest period is taken though it may be chance: a law without collections would say that a server
-// that always has something to do does more than it does. They may last no time then.
+// collect estimates the collections of a server that is slow at times, and its cores with them, of a law with cores alone, which have an interval. They are
+// those with which runs are as busy as the log, and have pairs that are as much alike at the distance of the period (collecting). It returns nil if the log does
+// not show any.
+//
+// If the server is known to be slow at times, and the log does not show when again, collections have the likeliest period, and last no time if no
+// pairs are alike then. If pairs are more alike than with any collections, these are those with which they are the most. Both may be wrong, but a law without
+// collections could say that a server that always has something to do does more than it does.
 //
 // The interval of the cores is for collections that last as long as they are estimated to. It is that of the throughput of a server that always has
-// something to do, which is different with longer and shorter collections and the cores of each.
-func (m *model) collect(l Law, slow bool) (found *Collection, law Law, cores Interval) {
+// something to do, which is different with longer and shorter collections and the cores of each. If these may be wrong, it also has the cores without.
+func (m *model) collect(l Law, cores Interval, slow bool) (*Collection, Law, Interval) {
 	c := newCollecting(m, l, nil)
-	least := apart
-	if slow {
-		least = likely
-	}
-	if !c.findPeriod(least) {
+	if !c.findPeriod(slow) {
 		return nil, l, cores
 	}
 	p, ok := c.search(c.scale, 0)
-	if !ok {
-		return nil, l, cores
-	}
+	c.shown = c.shown && ok
 	r := c.run(p)
 	shortest, longest := c.durations(p)
-	found = &Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs), LowNs: int64(shortest.lastsNs), HighNs: int64(longest.lastsNs), demands: r.demands}
-	law = l
-	law.Cores = p.cores
-	full := found.throughput(p.cores)
+	found := &Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs), LowNs: int64(shortest.lastsNs), HighNs: int64(longest.lastsNs), demands: r.demands}
 	of := func(p collected) float64 { // in the demands of r
 		x := c.run(p)
 		return (&Collection{EveryNs: int64(x.everyNs), LastsNs: int64(p.lastsNs)}).throughput(p.cores) / x.demand * r.demand
 	}
-	short, long := of(shortest), of(longest)
-	cores = Interval{0, math.Inf(1)}
+	short, long, full := of(shortest), of(longest), found.throughput(p.cores)
+	found.least, found.most = min(full, short, long)/full, max(full, short, long)/full
+	with := Interval{0, math.Inf(1)}
 	if x, ok := c.cores(p, student); ok {
-		cores.Low = found.cores(full - math.Hypot(full-found.throughput(x), full-min(full, short, long)))
+		with.Low = x
 	}
 	if x, ok := c.cores(p, -student); ok {
-		cores.High = found.cores(full + math.Hypot(found.throughput(x)-full, max(full, short, long)-full))
+		with.High = x
 	}
-	return found, law, cores
+	if with = found.widened(p.cores, with); !c.shown {
+		with = Interval{min(with.Low, cores.Low), max(with.High, cores.High)}
+	}
+	l.Cores = p.cores
+	return found, l, with
+}
+
+// widened returns the interval of cores for collections of all durations, of that for those that are found.
+func (c *Collection) widened(cores float64, i Interval) Interval {
+	full := c.throughput(cores)
+	if i.Low > 0 {
+		i.Low = c.cores(full - math.Hypot(full-c.throughput(i.Low), full*(1-c.least)))
+	}
+	if !math.IsInf(i.High, 1) {
+		i.High = c.cores(full + math.Hypot(c.throughput(i.High)-full, full*(c.most-1)))
+	}
+	return i
 }
 
 // throughput returns how much demand so many cores serve at a time that always have something to do.
@@ -82,45 +94,52 @@ func (c *Collection) missing() float64 {
 // collected are a number of cores, and how long collections last.
 type collected struct{ cores, lastsNs float64 }
 
-// durations returns the shortest and the longest collections with which the log agrees, and the cores with them. If it agrees without, they last no time.
+// durations returns the shortest and the longest collections with which the log agrees, and the cores with them.
 func (c *collecting) durations(p collected) (shortest, longest collected) {
-	alike, deviates := c.sum(c.from, c.to)
-	deviates *= student / alike
-	ok := false
-	if c.shown && deviates < 1 {
-		shortest, ok = c.search(c.scale, -deviates)
+	shortest = collected{cores: c.law.Cores}
+	if c.shown {
+		if x, ok := c.search(c.scale, -student); ok && x.lastsNs < p.lastsNs {
+			shortest = x
+		}
 	}
-	if shortest.lastsNs = min(shortest.lastsNs, p.lastsNs); !ok {
-		shortest = collected{cores: c.law.Cores}
-	}
-	longest, _ = c.search(p.lastsNs, deviates)
-	if longest.lastsNs < p.lastsNs {
+	if longest, _ = c.search(max(c.scale, p.lastsNs), student); longest.lastsNs < p.lastsNs {
 		longest = p
 	}
 	return shortest, longest
 }
 
 // search returns the cores and the duration of collections, which is at least the first, with which pairs at the distance of the period are more alike
-// than in the log, by a part of that. If there are none, it returns those with which pairs are the most alike, and false.
-func (c *collecting) search(firstNs, more float64) (best collected, ok bool) {
-	const step = 1.6 // of durations that are tried
+// than in the log, by so many standard deviations. If there are none, it returns those with which pairs are the most alike, and false.
+func (c *collecting) search(firstNs, deviations float64) (best collected, ok bool) {
+	const (
+		step = 1.6 // of durations that are tried
+		long = 8   // mean demands, beyond which more collections make pairs more alike in all runs
+	)
+	alike, deviates := c.sum(c.from, c.to)
+	if alike += deviations * deviates; alike <= 0 {
+		return collected{cores: c.law.Cores}, false
+	}
 	type point struct {
 		collected
-		alike float64
+		alike float64 // than is searched
 	}
 	at := func(lastsNs, cores float64) (p point, ok bool) {
 		p.lastsNs = lastsNs
 		if p.cores, ok = c.cores(collected{cores, lastsNs}, 0); ok {
-			p.alike = c.run(p.collected).alike - more
+			p.alike = c.run(p.collected).alike - alike
 		}
+
 		return p, ok
 	}
 	below, ok := at(firstNs, c.law.Cores)
+	if !ok {
+		return collected{cores: c.law.Cores}, false
+	}
 	var above point
-	for ok && above.lastsNs == 0 {
-		p, found := at(step*below.lastsNs, below.cores)
-		switch ok = found && p.lastsNs < c.everyNs; {
-		case !ok || more > 0 && p.alike < below.alike: // collections are so long that the server is hardly ever without one
+	for above.lastsNs == 0 {
+		p, ok := at(step*below.lastsNs, below.cores)
+		switch {
+		case !ok || p.lastsNs > c.everyNs || p.lastsNs > long*c.scale && p.alike < below.alike: // the server is hardly ever without one
 			return below.collected, false
 		case p.alike > 0:
 			above = p
@@ -129,18 +148,18 @@ func (c *collecting) search(firstNs, more float64) (best collected, ok bool) {
 		}
 	}
 	for range 3 {
-		if !ok {
-			return best, false
-		}
 		part := -below.alike / (above.alike - below.alike) // of the way between them, on a logarithmic scale
-		p, found := at(below.lastsNs*math.Pow(above.lastsNs/below.lastsNs, min(0.9, max(0.1, part))), below.cores)
-		if best, ok = p.collected, found; p.alike > 0 {
+		p, ok := at(below.lastsNs*math.Pow(above.lastsNs/below.lastsNs, min(0.9, max(0.1, part))), below.cores)
+		if !ok {
+			return below.collected, false
+		}
+		if best = p.collected; p.alike > 0 {
 			above = p
 		} else {
 			below = p
 		}
 	}
-	return best, ok
+	return best, true
 }
 
 // cores returns the number of cores with which runs are busier than the log by so many standard deviations. It is near those of p. Collections last
@@ -182,7 +201,7 @@ func (c *collecting) cores(p collected, deviations float64) (cores float64, ok b
 // compared is what runs with collections are like.
 type compared struct {
 	busier  float64 // than the log, in standard deviations of its busyness
-	alike   float64 // by which part pairs at the distance of the period are more alike than in the log
+	alike   float64 // how alike pairs at the distance of the period are
 	demand  float64 // by which factor all demands are different without the effects of collections and turns
 	everyNs float64 // the period without the effect of collections
 	demands map[int]*stretch
@@ -300,7 +319,6 @@ func (c *collecting) run(p collected) (r compared) {
 			r.scores[m.block[i]] += score(samples[i], m.lnTook(i))
 		}
 	}
-	inLog, _ := c.sum(c.from, c.to)
-	r.busier, r.alike = (busy-c.busy)/c.busyDeviation, alike/inLog-1
+	r.busier, r.alike = (busy-c.busy)/c.busyDeviation, alike
 	return r
 }

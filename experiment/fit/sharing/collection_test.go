@@ -34,7 +34,7 @@ func TestCollectionsOfAServer(t *testing.T) {
 		search.best(coarse)
 		p, _, _ := search.correct(search.alone[0])
 		simple := search.law(p)
-		c, law, cores := m.collect(simple, false)
+		c, law, cores := m.collect(simple, Interval{}, false)
 		if c == nil {
 			t.Errorf("seed %d: no collections", seed)
 			continue
@@ -107,7 +107,7 @@ func TestOtherSlowTimesAreNoCollections(t *testing.T) {
 	for _, name := range []string{"2 cores, slow at times", "1.75 cores, lists and mice"} {
 		s := named(t, name)
 		for seed := range uint64(4) {
-			if c, law, _ := newModel(s.run(s.seconds(), seed+1)).collect(s.law, false); c != nil || law != s.law {
+			if c, law, _ := newModel(s.run(s.seconds(), seed+1)).collect(s.law, Interval{}, false); c != nil || law != s.law {
 				t.Errorf("%s, seed %d: %+v, %+v", name, seed, c, law)
 			}
 		}
@@ -186,7 +186,7 @@ func TestNoPeriodWithoutAHill(t *testing.T) {
 	for class := range c.alike {
 		c.edges[class+1], c.alike[class], c.deviations[class] = float64(class+1), 100-3*float64(class), 1
 	}
-	if c.findPeriod(apart) {
+	if c.findPeriod(false) {
 		t.Errorf("period of %v from class %d to %d", c.everyNs, c.from, c.to)
 	}
 	for class := near + 9; class < near+13; class++ {
@@ -197,7 +197,7 @@ func TestNoPeriodWithoutAHill(t *testing.T) {
 			c.alike[class] = 10
 		}
 	}
-	if !c.findPeriod(apart) || c.everyNs != near+11 {
+	if !c.findPeriod(false) || c.everyNs != near+11 {
 		t.Errorf("period of %v from class %d to %d, want %d", c.everyNs, c.from, c.to, near+11)
 	}
 }

@@ -36,7 +36,7 @@ type Estimate struct {
 	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
 	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
 	Together float64
-	// Collection is what then makes it slow, if the log shows that, and nil otherwise.
+	// Collection is what may then make it slow, nil if that is not looked for. It lasts no time if the log does not show any.
 	Collection *Collection
 	// Turn is what the log says of turns under the law; nil if it shows nothing that is shared.
 	Turn *Turn
@@ -111,22 +111,27 @@ func (e *Estimate) takeTurns(all []Execution) {
 	if x.fit(short.others(all)); !x.Identifiable || math.IsInf(x.Law.Cores, 1) {
 		return
 	}
-	lastsNs := 0.0
-	if x.Collection != nil {
-		lastsNs = float64(x.Collection.LastsNs)
+	lastsNs, collection := 0.0, x.Collection
+	if collection != nil {
+		lastsNs = float64(collection.LastsNs)
 	}
 	t := newModel(x.shared(all)).turn(Law{Cores: x.Law.Cores}, lastsNs, false, nil)
 	switch {
-	case t == nil || t.Ns > 0 && t.interval.High > widest*t.interval.Low:
+	case t == nil:
 		return
 	case t.Ns == 0:
 		e.Turn = &t.Turn
 		return
 	}
-	x.Turn, x.Law, x.Cores, x.Throughput, x.demands = &t.Turn, Law{Cores: t.cores}, t.interval, t.interval, t.runs.demands
-	if x.Collection = nil; t.runs.everyNs > 0 {
-		x.Collection = &Collection{EveryNs: int64(t.runs.everyNs), LastsNs: int64(t.lastsNs)}
+	if collection != nil {
+		collection.EveryNs, collection.LastsNs = int64(t.runs.everyNs), int64(t.lastsNs)
+		wide := collection.widened(t.cores, t.interval)
+		t.interval = Interval{wide.Low, min(wide.High, t.most)}
 	}
+	if t.interval.High > widest*t.interval.Low {
+		return
+	}
+	x.Turn, x.Law, x.Cores, x.Throughput, x.demands, x.Collection = &t.Turn, Law{Cores: t.cores}, t.interval, t.interval, t.runs.demands, collection
 	x.Busy, x.Executions = m.busy(), e.Executions
 	*e = *x
 }
@@ -392,7 +397,7 @@ func (e *Estimate) correct(s *search) {
 
 // collect looks for garbage collections on a server that has cores alone and is slow at times.
 func (e *Estimate) collect(m *model) {
-	found, law, cores := m.collect(e.Law, e.Together > 0)
+	found, law, cores := m.collect(e.Law, e.Cores, e.Together > 0)
 	if found == nil {
 		return
 	}
@@ -404,7 +409,10 @@ func (e *Estimate) collect(m *model) {
 		e.Reason = "the server is slow at times, as if it collected garbage, and the log shows too few busy moments beside these"
 		return
 	}
-	e.Collection, e.Law, e.Cores, e.Throughput, e.demands = found, law, cores, throughput, found.demands
+	e.Collection, e.Law, e.Cores, e.Throughput = found, law, cores, throughput
+	if found.LastsNs > 0 {
+		e.demands = found.demands
+	}
 }
 
 // disagrees returns the kind whose executions a point makes less likely than a law that shares nothing, by more than a limit and by more than

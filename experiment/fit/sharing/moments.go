@@ -10,7 +10,6 @@ import (
 const (
 	student = 2.023 // quantile of the distribution with 39 degrees of freedom, at 95 %
 	apart   = 3.3   // standard deviations beyond which requests are slow together
-	likely  = 2.0   // and beyond which those are slow again that do
 )
 
 // meanDemands returns for each execution the mean demand of its kind, or its own if the kind is rare.

@@ -84,6 +84,7 @@ func (t *Turn) others(all []Execution) []Execution {
 type turned struct {
 	Turn
 	cores    float64
+	most     float64 // that the places can have
 	above    float64 // how many more cores the log has by its busyness: more than places
 	lastsNs  float64 // of collections, 0 without
 	interval Interval
@@ -128,7 +129,7 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 	switch {
 	case m.collection != nil:
 		lastsNs = float64(m.collection.LastsNs)
-	case lastsNs > 0 && !c.findPeriod(likely):
+	case lastsNs > 0 && !c.findPeriod(true):
 		lastsNs = 0
 	}
 	tries := append([]int64{0}, turnsTried...)
@@ -183,7 +184,8 @@ func (m *model) turn(l Law, lastsNs float64, coresGiven bool, givenNs *int64) *t
 			found.LowNs, found.HighNs = min(found.LowNs, x.Ns), max(found.HighNs, x.Ns)
 		}
 	}
-	found.interval = Interval{0, float64(t.places) + machine.Small}
+	found.most = float64(t.places) + machine.Small
+	found.interval = Interval{0, found.most}
 	if !coresGiven {
 		t.set(found.Ns, found.visits)
 		if x, ok := c.cores(collected{found.cores, found.lastsNs}, student); ok {
