@@ -67,7 +67,7 @@ func (m *model) collect(l Law, cores Interval, slow bool) (*Collection, Law, Int
 func (c *Collection) widened(cores float64, i Interval) Interval {
 	full := c.throughput(cores)
 	if i.Low > 0 {
-		i.Low = c.cores(full - math.Hypot(full-c.throughput(i.Low), full*(1-c.least)))
+		i.Low = c.cores(max(0, full-math.Hypot(full-c.throughput(i.Low), full*(1-c.least))))
 	}
 	if !math.IsInf(i.High, 1) {
 		i.High = c.cores(full + math.Hypot(c.throughput(i.High)-full, full*(c.most-1)))
@@ -78,9 +78,13 @@ func (c *Collection) widened(cores float64, i Interval) Interval {
 // throughput returns how much demand so many cores serve at a time that always have something to do.
 func (c *Collection) throughput(cores float64) float64 { return cores / (1 + cores*c.missing()) }
 
-// cores returns how many cores serve so much demand at a time.
+// cores returns how many cores serve so much demand at a time, +Inf if the server has a collection all the time even with more.
 func (c *Collection) cores(throughput float64) float64 {
-	return throughput / (1 - throughput*c.missing())
+	left := 1 - throughput*c.missing()
+	if left <= 0 {
+		return math.Inf(1)
+	}
+	return throughput / left
 }
 
 // missing is for how long half of the cores are missing, by the demand that is served meanwhile.
@@ -121,14 +125,13 @@ func (c *collecting) search(firstNs, deviations float64) (best collected, ok boo
 	}
 	type point struct {
 		collected
-		alike float64 // than is searched
+		alike float64 // more than is searched
 	}
 	at := func(lastsNs, cores float64) (p point, ok bool) {
 		p.lastsNs = lastsNs
 		if p.cores, ok = c.cores(collected{cores, lastsNs}, 0); ok {
 			p.alike = c.run(p.collected).alike - alike
 		}
-
 		return p, ok
 	}
 	below, ok := at(firstNs, c.law.Cores)
