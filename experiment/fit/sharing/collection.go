@@ -39,9 +39,9 @@ func (m *model) collect(l Law, cores Interval, slow bool) (*Collection, Law, Int
 		return nil, l, cores
 	}
 	p, ok := c.search(c.scale, 0)
-	c.shown = c.shown && ok
+	sure := ok && c.shown
 	r := c.run(p)
-	shortest, longest := c.durations(p)
+	shortest, longest := c.durations(p, sure)
 	found := &Collection{EveryNs: int64(r.everyNs), LastsNs: int64(p.lastsNs), LowNs: int64(shortest.lastsNs), HighNs: int64(longest.lastsNs), demands: r.demands}
 	of := func(p collected) float64 { // in the demands of r
 		x := c.run(p)
@@ -56,7 +56,7 @@ func (m *model) collect(l Law, cores Interval, slow bool) (*Collection, Law, Int
 	if x, ok := c.cores(p, -student); ok {
 		with.High = x
 	}
-	if with = found.widened(p.cores, with); !c.shown {
+	if with = found.widened(p.cores, with); !sure {
 		with = Interval{min(with.Low, cores.Low), max(with.High, cores.High)}
 	}
 	l.Cores = p.cores
@@ -98,10 +98,11 @@ func (c *Collection) missing() float64 {
 // collected are a number of cores, and how long collections last.
 type collected struct{ cores, lastsNs float64 }
 
-// durations returns the shortest and the longest collections with which the log agrees, and the cores with them.
-func (c *collecting) durations(p collected) (shortest, longest collected) {
+// durations returns the shortest and the longest collections with which the log agrees, and the cores with them. If it is not sure that there are any, the
+// shortest last no time.
+func (c *collecting) durations(p collected, sure bool) (shortest, longest collected) {
 	shortest = collected{cores: c.law.Cores}
-	if c.shown {
+	if sure {
 		if x, ok := c.search(c.scale, -student); ok && x.lastsNs < p.lastsNs {
 			shortest = x
 		}
