@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 
-	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 )
@@ -31,6 +30,5 @@ func bound(ctx context.Context, sc *scenario.Scenario, r *result.Result) error {
 		others = append(others, t.Summary)
 	}
 	r.Summary.Bound(others)
-	judge.Verdict(r)
 	return nil
 }

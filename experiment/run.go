@@ -11,6 +11,7 @@ import (
 	"apfsim/experiment/output"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/record"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -157,6 +158,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 			return completed{}, err
 		}
 	}
+	judge.Verdict(result)
 	if files.Flows { // before the charts, which can then use the memory of the run
 		if err := output.WriteFlows(&set, files.Dir, sc, measurement.Flows()); err != nil {
 			return completed{}, err

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -126,6 +127,8 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, sent map[string
 	case err != nil:
 		return nil, err
 	}
-	t.Replication, t.Phases = collect.NewReplication(measurement.Result()), phases
+	r := measurement.Result()
+	judge.Verdict(r)
+	t.Replication, t.Phases = collect.NewReplication(r), phases
 	return t, nil
 }

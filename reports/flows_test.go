@@ -72,7 +72,9 @@ func measureFlows(t *testing.T, clients int, list func(*collect.Measurement)) (*
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return m.Result(), m
+	r := m.Result()
+	judge.Verdict(r)
+	return r, m
 }
 
 // A summary of more than MostFlows flows lists those that matter, and the sums of the others, which are exact: a

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -47,7 +48,9 @@ func eachOfTheLibrary(t *testing.T, do func(r *result.Result)) {
 			if err := run.Execute(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			do(m.Result())
+			r := m.Result()
+			judge.Verdict(r)
+			do(r)
 		}
 	}
 }
@@ -57,7 +60,7 @@ const wrongScreen = `(() => {
   const wrong = [], all = s => [...document.querySelectorAll(s)], status = document.querySelector(".answer b")?.textContent;
   if (!status) return ["no verdict"];
   if (!all(".picture figure, .picture .constant").length) wrong.push("no picture");
-  if ((status === "HARM" || status === "WATCH") && !all(".why li").length) wrong.push("no cause");
+  if ((status === "HARM" || status === "WARNING") && !all(".why li").length) wrong.push("no cause");
   if (![...all(".screen h2")].some(h => h.textContent === "What may help")) wrong.push("no next step");
   for (const table of all("table")) {
     const seen = new Map();

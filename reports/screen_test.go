@@ -9,6 +9,7 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
+	"apfsim/reports/judge"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -96,7 +97,9 @@ func TestMovedRequestsAreToldAsMoved(t *testing.T) {
 			if err := run.Execute(context.Background(), nil); err != nil {
 				t.Fatal(err)
 			}
-			several.Add(collect.NewReplication(m.Result()))
+			r := m.Result()
+			judge.Verdict(r)
+			several.Add(collect.NewReplication(r))
 		}
 		return several.Replications()
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
@@ -139,7 +140,9 @@ func TestClientsOfALogHaveRows(t *testing.T) {
 	if err := run.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	v := m.Result().Summary.Verdict
+	r := m.Result()
+	judge.Verdict(r)
+	v := r.Summary.Verdict
 	if len(v.Harmed) == 0 || v.Harmed[0].Name != "ci-54:deployer" || v.Harmed[0].Flow != "shared/system:serviceaccount:ci-54:deployer" || v.Harmed[0].Level != "shared" {
 		t.Fatalf("%+v", v.Harmed)
 	}

@@ -110,7 +110,7 @@ func TestVerdictsOfTheLibrary(t *testing.T) {
 		v, s := r.Summary.Verdict, r.Summary
 		want, is := descriptions[s.Name]
 		seen[s.Name] = true
-		bad := v.Status == result.Harm || v.Status == result.Watch
+		bad := v.Status == result.Harm || v.Status == result.Warning
 		switch {
 		case slices.Contains(onlyUnfinished, s.Name):
 			if n := s.Total.NotServed; n == nil || n.Total() != n.Unfinished {

@@ -45,7 +45,7 @@ is fitted to the logs, too.`,
 	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
 	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
 	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
-	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or watch")
+	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
 	logs.addLogs(f)
 	return cmd
 }
@@ -55,7 +55,7 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 		return invalid(err)
 	}
 	if failOn != "" {
-		if err := oneOf("fail-on", failOn, []string{string(result.Harm), string(result.Watch)}); err != nil {
+		if err := oneOf("fail-on", failOn, []string{string(result.Harm), string(result.Warning)}); err != nil {
 			return invalid(err)
 		}
 	}

@@ -66,7 +66,7 @@ are no longer served.`,
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the settings")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
 	f.StringVarP(&flags.out, "out", "o", "", "write upgrade.json, upgrade.html and objects.yaml to `DIR`")
-	f.StringVar(&flags.failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or watch")
+	f.StringVar(&flags.failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	flags.config.addBase(cmd)
 	flags.config.addLimits(cmd)
@@ -80,7 +80,7 @@ func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Opt
 		return o, err
 	}
 	if f.failOn != "" {
-		if err := oneOf("fail-on", f.failOn, []string{string(result.Harm), string(result.Watch)}); err != nil {
+		if err := oneOf("fail-on", f.failOn, []string{string(result.Harm), string(result.Warning)}); err != nil {
 			return o, err
 		}
 	}

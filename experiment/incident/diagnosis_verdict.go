@@ -34,7 +34,7 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 	case d.Client == "" && replayed.Status == result.Harm && r.Replay.RejectedInReplay == 0: // a stall
 		v.Status = result.Harm
 	case waited, d.Client == "" && replayed.Status != result.OK:
-		v.Status = result.Watch
+		v.Status = result.Warning
 	case waitsHidden(about), r.unreadable():
 		v.Status = result.Unknown
 	default:

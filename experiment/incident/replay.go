@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/scenario"
@@ -68,5 +69,7 @@ func replay(ctx context.Context, sc *scenario.Scenario) (*result.Result, error) 
 	if err := run.Execute(ctx, nil); err != nil {
 		return nil, err
 	}
-	return measurement.Result(), nil
+	r := measurement.Result()
+	judge.Verdict(r)
+	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
 	"apfsim/reports/render"
+	"apfsim/reports/judge"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -91,7 +92,9 @@ func execute(ctx context.Context, simulation *sim.Run, progress Progress) (*resu
 	if err != nil {
 		return nil, err
 	}
-	return measurement.Result(), nil
+	r := measurement.Result()
+	judge.Verdict(r)
+	return r, nil
 }
 
 // pageOf returns a document as a page, which does not name the files that the program would write.

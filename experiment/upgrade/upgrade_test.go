@@ -211,7 +211,7 @@ func TestVerdictOfTheObjects(t *testing.T) {
 		t.Errorf("1.36 to 1.37: %s %s", same.Verdict.Status, same.Verdict.Sentence)
 	}
 	lists := answer(t, upgradeOf(t, "1.33", "1.34"))
-	if lists.Verdict.Status != result.Watch || !strings.Contains(lists.Verdict.Sentence, "endpoint-controller") {
+	if lists.Verdict.Status != result.Warning || !strings.Contains(lists.Verdict.Sentence, "endpoint-controller") {
 		t.Errorf("1.33 to 1.34: %s %s", lists.Verdict.Status, lists.Verdict.Sentence)
 	}
 	o := upgradeOf(t, "1.28", "1.32")

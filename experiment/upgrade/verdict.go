@@ -31,7 +31,7 @@ func (a *Answer) judge() {
 	case len(harms) > 0:
 		v.Status = result.Harm
 	case len(watches) > 0:
-		v.Status = result.Watch
+		v.Status = result.Warning
 	}
 	said := append(harms, watches...)
 	if len(said) == 0 {

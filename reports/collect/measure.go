@@ -3,7 +3,6 @@ package collect
 import (
 	"iter"
 
-	"apfsim/reports/judge"
 	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -67,6 +66,5 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)
 	result.Evidence = m.collector.evidenceOf()
-	judge.Verdict(result)
 	return result
 }

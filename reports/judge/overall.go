@@ -63,7 +63,7 @@ func StatusOf(r *result.Result) result.Status {
 	case s.Total.Arrived < LeastRequests:
 		return result.Unknown
 	case watched(r):
-		return result.Watch
+		return result.Warning
 	case s.Verdict.Distrusts(result.UnknownCapacity), s.CapacityBounds != nil && s.CapacityBounds.Worst != result.OK:
 		return result.Unknown
 	}
@@ -159,7 +159,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 		return fmt.Sprintf("All %s were served%s. That is not so with each capacity that the servers may have.", requests, waitsAtMost(s))
 	case result.OK:
 		return fmt.Sprintf("All %s were served%s.", requests, waitsAtMost(s))
-	case result.Watch:
+	case result.Warning:
 		return fmt.Sprintf("All %s were served%s%s.", requests, waitsAtMost(s), why)
 	}
 	if total > 0 {

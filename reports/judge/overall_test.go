@@ -45,7 +45,7 @@ func TestStatus(t *testing.T) {
 			notServed(r, result.NotServed{Rejected: 60, Lost: 40})
 		}, result.Harm, "10 % of 1000 requests were not served (60 rejected, 40 lost)"},
 		{"a stall of 5 s", func(r *result.Result) { r.Summary.Workloads[0].Stall = &result.Stall{MaxNs: 5e9, FromNs: 10e9} }, result.Harm, "No request of w was dispatched for 5 s from 10 s to 15 s"},
-		{"a shorter stall", func(r *result.Result) { r.Summary.Workloads[0].Stall = &result.Stall{MaxNs: 5e9 - 1} }, result.Watch, "All 1000 requests were served"},
+		{"a shorter stall", func(r *result.Result) { r.Summary.Workloads[0].Stall = &result.Stall{MaxNs: 5e9 - 1} }, result.Warning, "All 1000 requests were served"},
 		{"a freeze of 5 s", func(r *result.Result) { r.Summary.PriorityLevels[0].Freeze = &result.Freeze{MaxNs: 5e9} }, result.Harm, "No request of l was served for 5 s"},
 		{"a starvation of 5 s", func(r *result.Result) {
 			r.Summary.PriorityLevels[0].Starvation = &result.Starvation{MaxNs: 5e9, Flow: "s/a"}
@@ -76,12 +76,12 @@ func TestStatus(t *testing.T) {
 			r.Summary.Replay = &result.Replay{Matches: &agrees, Requests: 1000, RejectedInLog: 1}
 		}, result.Harm, "in the log"},
 		{"the replay agrees", func(r *result.Result) { r.Summary.Replay = &result.Replay{Matches: &agrees, Requests: 1000} }, result.OK, "All 1000"},
-		{"a figure above Good up to", func(r *result.Result) { r.Summary.Workloads[0].Wait.MaxNs = 1e9 + 1 }, result.Watch, "All 1000"},
+		{"a figure above Good up to", func(r *result.Result) { r.Summary.Workloads[0].Wait.MaxNs = 1e9 + 1 }, result.Warning, "All 1000"},
 		{"a figure of a level above Good up to", func(r *result.Result) {
 			r.Summary.PriorityLevels[0].Starvation = &result.Starvation{MaxNs: 1e9 + 1, Flow: "a"}
-		}, result.Watch, "All 1000"},
+		}, result.Warning, "All 1000"},
 		{"a figure at Good up to", func(r *result.Result) { r.Summary.Workloads[0].Wait.MaxNs = 1e9 }, result.OK, "All 1000"},
-		{"waits grow", func(r *result.Result) { r.Evidence.Levels[0].Grows = true }, result.Watch, "All 1000"},
+		{"waits grow", func(r *result.Result) { r.Evidence.Levels[0].Grows = true }, result.Warning, "All 1000"},
 		{"more execute than in the log of an unknown capacity", func(r *result.Result) { r.Summary.AddTrust(result.UnknownCapacity, "slower") }, result.Unknown,
 			"All 1000 requests were served if executions take as long as with the smaller load of the log, which is not known."},
 		{"more execute than a capacity was measured with", func(r *result.Result) { r.Summary.AddTrust(result.BeyondFit, "extrapolated") }, result.OK, "All 1000"},
@@ -137,7 +137,7 @@ func TestOrderOfTheHarmed(t *testing.T) {
 func TestVerdictOfSeveralRuns(t *testing.T) {
 	var runs Runs
 	p99 := []int64{1e9, 3e9}
-	for i, status := range []result.Status{result.Watch, result.Harm, result.Harm} {
+	for i, status := range []result.Status{result.Warning, result.Harm, result.Harm} {
 		s := served(1000).Summary
 		s.Verdict = result.NewOverall()
 		s.Verdict.Status, s.Verdict.Sentence = status, "first"

@@ -47,7 +47,7 @@ func (c *check) overall() {
 	if v.Sentence == "" {
 		c.fail("the verdict has no sentence")
 	}
-	if v.Status != result.Harm && v.Status != result.Watch {
+	if v.Status != result.Harm && v.Status != result.Warning {
 		if len(v.Harmed)+len(v.Causes)+len(v.Try) > 0 {
 			c.fail("the status is %s, and somebody was harmed: %+v", v.Status, v)
 		}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/judge"
 	"apfsim/reports/record"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -74,6 +75,7 @@ func (s *Scenario) Run() (ran *Ran, err error) {
 		return nil, err
 	}
 	ran = &Ran{Scenario: sc, Result: measurement.Result(), Seen: seen}
+	judge.Verdict(ran.Result)
 	if h := run.Handlers(); h != nil {
 		for i := range run.Servers() {
 			slow := int64(0)

@@ -24,7 +24,7 @@ func TestBounds(t *testing.T) {
 		note   string
 	}{
 		{"near", []*Summary{boundedRun(8, 50, 0, OK), boundedRun(17, 70, 99, Harm)}, ""},
-		{"p50", []*Summary{boundedRun(8, 50, 0, OK), boundedRun(18.5, 60, 0, Watch)}, "lists has a latency of 8 ms to 18.5 ms at p50 and of 50 ms to 60 ms at p99, and 0 % of its requests are rejected"},
+		{"p50", []*Summary{boundedRun(8, 50, 0, OK), boundedRun(18.5, 60, 0, Warning)}, "lists has a latency of 8 ms to 18.5 ms at p50 and of 50 ms to 60 ms at p99, and 0 % of its requests are rejected"},
 		{"p99", []*Summary{boundedRun(10, 50, 0, OK), boundedRun(10, 76, 0, Unknown)}, "lists has a latency of 10 ms at p50 and of 50 ms to 76 ms at p99"},
 		{"rejected", []*Summary{boundedRun(10, 55, 0, OK), boundedRun(10, 55, 101, Harm)}, "0 % to 10.1 % of its requests are rejected"},
 	} {

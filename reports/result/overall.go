@@ -25,7 +25,7 @@ type Status string
 const (
 	Harm    Status = "harm"    // requests were not served, or stalled for long, or a goal failed
 	Unknown Status = "unknown" // too little is known
-	Watch   Status = "watch"   // a figure is not good, or waits grow
+	Warning Status = "warning" // a figure is not good, or waits grow
 	OK      Status = "ok"
 )
 
@@ -150,7 +150,7 @@ func NewOverall() *Overall {
 
 // Worse says whether a status is worse than another.
 func (s Status) Worse(than Status) bool {
-	rank := map[Status]int{Harm: 3, Unknown: 2, Watch: 1}
+	rank := map[Status]int{Harm: 3, Unknown: 2, Warning: 1}
 	return rank[s] > rank[than]
 }
 

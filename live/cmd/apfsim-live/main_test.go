@@ -23,6 +23,7 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
+	"apfsim/reports/judge"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -646,7 +647,9 @@ func simulate(t *testing.T, sc *scenario.Scenario) string {
 		t.Fatal(err)
 	}
 	var set atomicfile.Set
-	if _, err := output.WriteRun(&set, dir, measurement.Result(), nil, nil); err != nil {
+	r := measurement.Result()
+	judge.Verdict(r)
+	if _, err := output.WriteRun(&set, dir, r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	return output.Folder(dir, sc.Metadata.Name)
