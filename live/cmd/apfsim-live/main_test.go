@@ -23,7 +23,7 @@ import (
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
 	"apfsim/reports/format"
-	"apfsim/reports/judge"
+	verdict "apfsim/reports/judge"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -648,7 +648,7 @@ func simulate(t *testing.T, sc *scenario.Scenario) string {
 	}
 	var set atomicfile.Set
 	r := measurement.Result()
-	judge.Verdict(r)
+	verdict.Verdict(r)
 	if _, err := output.WriteRun(&set, dir, r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
