@@ -103,8 +103,8 @@ func TestAFreezeOfAClosedLoopIsNotGood(t *testing.T) {
 		t.Errorf("latency %+v, wait %+v, judged %q; want a bad one without slow percentiles", g.Latency, g.Wait, judge.Group(g))
 	}
 	for _, l := range s.PriorityLevels {
-		if l.Arrived > 0 && judge.Level(&l) != judge.Bad {
-			t.Errorf("the level %s is judged %q: %+v", l.Name, judge.Level(&l), l.Freeze)
+		if l.Arrived > 0 && judge.Group(&l.Group) != judge.Bad {
+			t.Errorf("the level %s is judged %q: %+v", l.Name, judge.Group(&l.Group), l.Freeze)
 		}
 	}
 	z := s.Workloads[0].Freeze

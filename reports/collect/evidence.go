@@ -113,6 +113,7 @@ func (c *Collector) evidenceOf() *result.Evidence {
 		own.MostConfigured, own.LeastConfigured = l.configured()
 		e.Levels = append(e.Levels, own)
 	}
+	c.addVictims(e)
 	if c.handlers != nil {
 		writes, reads := c.handlers.Store().Transactions(), c.handlers.Store().Reads()
 		e.EtcdTookNs, e.EtcdAloneNs = writes.TookNs+reads.TookNs, writes.AloneNs+reads.AloneNs

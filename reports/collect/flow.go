@@ -19,6 +19,7 @@ type flow struct {
 	mixed       bool  // several workloads send them
 	queued      bool  // in the current interval a request was in a queue or was rejected
 	handChanged bool  // a change of the configuration has given it another hand
+	limited     bool  // see judge.Limited; known at the end
 
 	sinceNs int64   // up to when the integrals are complete
 	service float64 // seat-nanoseconds within the window

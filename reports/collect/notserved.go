@@ -2,7 +2,7 @@ package collect
 
 import (
 	"apfsim/core/queueset"
-	"apfsim/reports/measure"
+	"apfsim/reports/judge"
 	"apfsim/sim/metric"
 	"apfsim/sim/server"
 )
@@ -39,29 +39,54 @@ func (c *Collector) answered(nowNs int64, r *server.Request) {
 // endOpen counts the requests that are open at the end of the run: how long those had waited that were queued, and
 // those that are unfinished.
 func (c *Collector) endOpen(servers []*server.Server) {
-	oldNs := make([]int64, len(c.scenario.Spec.Workload)) // from this age on; 0 if not known yet
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
 			c.openAtEnd(r)
 			if !isOpen(r) || !c.counts(r) {
 				return
 			}
-			f, ageNs := c.flowOf(r), c.toNs-r.ArrivalNs
+			f := c.flowOf(r)
 			p := c.partOf(r, f)
 			if r.DispatchNs < 0 {
-				p.Queued.Record(ageNs)
-				f.queuedAtEnd(ageNs)
+				p.Queued.Record(c.toNs - r.ArrivalNs)
+				f.queuedAtEnd(c.toNs - r.ArrivalNs)
 			}
-			old := &oldNs[r.Workload]
-			if *old == 0 {
-				*old = c.unfinishedAgeNs(r.Workload)
-			}
-			session := r.Attributes.LongRunning() && r.Attributes.Verb != "watch" // which lasts as long as its client likes
-			if ageNs > *old && !session {
+			if isUnfinished(c.toNs, s, r, c.usualNs(r, f.level)) {
 				counting{&p.Counted, f}.count(unfinished, 1)
 			}
 		})
 	}
+}
+
+// isUnfinished says whether a request that is open at the end of the run was not served. The run has to end somewhere, so
+// that one which waits briefly, or executes for as long as its execution takes, is no failure: it must have been queued
+// for as long as a wait p99 that is harm, or execute for longer than by itself, by as much as a freeze that is harm.
+// Requests that run long have no end of their own. usualNs is how long an execution takes that follows from a store.
+func isUnfinished(endNs int64, s *server.Server, r *server.Request, usualNs int64) bool {
+	if r.DispatchNs < 0 {
+		return endNs-r.ArrivalNs >= judge.HarmWaitNs
+	}
+	if r.Attributes.LongRunning() {
+		return false
+	}
+	ownNs := max(givenNs(r), usualNs)
+	if d := r.Details; d != nil {
+		ownNs += d.DelayNs + r.Spent(endNs).CallsNs - s.CallLateNs(endNs, r)
+	}
+	return endNs-r.DispatchNs-ownNs >= judge.HarmStallNs
+}
+
+// usualNs returns what executions of the kind of a request take that a store has determined: so many times the mean as make
+// a request late. It is 0 where the scenario gives the execution, or nothing is known.
+func (c *Collector) usualNs(r *server.Request, l *level) int64 {
+	if c.kinds == nil || givenNs(r) > 0 {
+		return 0
+	}
+	kind := &l.ofKind(c.kinds.kindOf(r)).occupied
+	if kind.measured < lateFrom {
+		return 0
+	}
+	return int64(lateAfter * kind.serveNs / float64(kind.measured))
 }
 
 // endFreezes ends the freezes that last until the end of the run.
@@ -72,14 +97,4 @@ func (c *Collector) endFreezes() {
 	for _, l := range c.levels {
 		l.freeze.end(c.toNs, c.fromNs)
 	}
-}
-
-// unfinishedAgeNs returns the age from which on requests of a workload are unfinished that are open at the end of the
-// run: the latency p99.
-func (c *Collector) unfinishedAgeNs(workload int) int64 {
-	m := c.merged(func(p *part) bool { return p.workload == workload })
-	if m.Timed[measure.Latency].N == 0 {
-		return metric.UnfinishedNs
-	}
-	return m.Timed[measure.Latency].PercentileNs(99)
 }

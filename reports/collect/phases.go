@@ -2,7 +2,6 @@ package collect
 
 import (
 	"apfsim/reports/measure"
-	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -218,24 +217,11 @@ func (p *Phases) tick(nowNs int64, servers []*server.Server) int64 {
 	}
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
-			session := r.Attributes.LongRunning() && r.Attributes.Verb != "watch"
 			m, late := p.of(r), p.EndNs >= 0 && r.ArrivalNs > p.EndNs
-			if m != nil && !late && isOpen(r) && !session && p.durationNs-r.ArrivalNs > p.unfinishedAgeNs(r.Workload) {
+			if m != nil && !late && isOpen(r) && isUnfinished(p.durationNs, s, r, 0) {
 				counting{in: &m.Counted}.count(unfinished, 1)
 			}
 		})
 	}
 	return 0
-}
-
-// unfinishedAgeNs is that of a Collector.
-func (p *Phases) unfinishedAgeNs(workload int) int64 {
-	all := measure.Histogram{Precision: measure.FinePrecision}
-	for phase := range p.measures {
-		all.Merge(&p.measures[phase][workload].Timed[measure.Latency])
-	}
-	if all.N == 0 {
-		return metric.UnfinishedNs
-	}
-	return all.PercentileNs(99)
 }

@@ -140,6 +140,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 		out.Queues, out.HandSize, out.QueueLengthLimit = int(q.Queues), int(q.HandSize), int(q.QueueLengthLimit)
 	}
 	l.shares, out.Fairness = l.fairness()
+	l.limitFlows()
 	for _, f := range l.flows {
 		if out.Starvation == nil || f.starvedNs > out.Starvation.MaxNs {
 			out.Starvation = &result.Starvation{MaxNs: f.starvedNs, Flow: f.name()}
@@ -178,7 +179,7 @@ func (f *flow) summary(m *measure.Measures) result.Flow {
 	out := result.Flow{
 		Group: result.NewGroup(f.name(), m), PriorityLevel: f.level.name, FlowSchema: f.group.schema, Hand: f.hand(),
 		ServiceSeatSeconds: f.service / 1e9, DemandSeatSeconds: f.demand / 1e9,
-		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, QueuedIn: f.level.queuedIn[f.index],
+		FairShareSeatSeconds: share / 1e9, StarvationNs: f.starvedNs, Limited: f.limited, QueuedIn: f.level.queuedIn[f.index],
 	}
 	if share > 0 {
 		ratio := f.service / share

@@ -25,6 +25,13 @@ func OverDemanding(f *result.Flow) bool {
 	return f.DemandSeatSeconds > OverDemandingRatio*f.FairShareSeatSeconds
 }
 
+// Limited says whether a flow was limited, and not a victim of others: its demand exceeds its fair share and twice the median
+// demand of the flows of its level, in seat-seconds, and it was rejected or waited. Flow control did its work there. The
+// median of an even number of flows is the lower one of the middle two, so that of two flows one can be limited.
+func Limited(f *result.Flow, median float64) bool {
+	return OverDemanding(f) && f.DemandSeatSeconds > 2*median && (f.Rejected > 0 || Waited(&f.Group))
+}
+
 // Underserved says whether a flow is underserved. One of these conditions is sufficient:
 //   - it starved for StarvedNs or longer;
 //   - requests were rejected although the flow is not over-demanding;

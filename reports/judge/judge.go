@@ -1,16 +1,17 @@
-// Package judge decides which results are good and which are bad, and why. It contains one table of
-// criteria, which docs/reference/statistics.md shows. Group and Level apply it to the workloads and
-// priority levels of a run, Replications to those of several runs together. Underserved and
-// OverDemanding classify the flows of a run.
+// Package judge decides which results are good and which are bad, and why. One table has the effects from which on something
+// is a warning or harm (effects), for workloads, priority levels and clients alike; docs/reference/statistics.md shows it. Group
+// and Level mark those of a run by it. Verdict gives the verdict on a run: the worst effect on those who were not limited
+// decides. Runs does so for several runs, by their figures together.
 //
-// Verdict computes the verdict on a run as a whole: StatusOf has its rules. The causes of harm at a priority level come from a
-// queue of a fluid (cause_level.go), those of requests that failed otherwise from how their executions spent their time
-// (cause.go); remedy.go has what may help. Runs combines the verdicts of several runs.
+// The causes of harm at a priority level come from a queue of a fluid (cause_level.go), those of requests that failed otherwise
+// from how their executions spent their time (cause.go); remedy.go has what may help.
 package judge
 
 import (
+	"fmt"
 	"math"
 
+	"apfsim/reports/format"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
@@ -26,96 +27,125 @@ const (
 	Bad     Judgement = "bad"
 )
 
-// figures are the numbers that a group of requests is judged by; NaN where there is no such number.
-// Durations are in nanoseconds, shares between 0 and 1.
-type figures struct {
-	undispatched    float64 // 1 if requests arrived and none was dispatched, else 0
-	notServed       float64 // share of the requests that arrived, see result.NotServed
-	waiting         float64 // share of the requests that arrived and were still queued at the end
-	waitP99         float64 // of these with what they had waited, see result.StillQueued
-	waitMax         float64
-	virtualP99      float64 // workloads only
-	virtualRejected float64 // workloads only: share of the random moments
-	stall           float64 // the longest stall of a workload, or the longest freeze
-	starvation      float64 // the longest starvation of a flow; levels only
-	shortfall       float64 // 1 − lowest service/fair share of a flow; only levels in which requests waited or were rejected
-	noSeats         float64 // how long the limit was 0; levels only
+// Limits of the table of effects, from which on something is a warning, or harm.
+const (
+	GoodWaitNs  = 100_000_000   // of a wait p99
+	HarmWaitNs  = 1_000_000_000 // Kubernetes' objective for the latency of reads and writes of single objects
+	HarmStallNs = 5_000_000_000 // of a stall, a freeze or a starvation; a warning from result.StallNs on
+
+	harmNotServed  = 0.001 // share of the requests
+	leastNotServed = 3     // requests, from which on a share is harm
+)
+
+// effect is a row of the table of effects.
+type effect struct {
+	figure        string
+	warning, harm float64
+	unit          string  // ns, or empty for a share
+	near          float64 // the share of a limit from which on a figure is near it
+	value         func(*result.Judged) float64
+	// surely returns a value that the figure exceeds for all that chance does in one run; nil for the figure itself.
+	surely func(*result.Judged) float64
+	text   func(name string, j *result.Judged) string
 }
 
-// criterion is one row of the table from figures to judgements: a group is good if no figure exceeds
-// good, and bad if one reaches bad. Each row is in docs/reference/statistics.md.
-type criterion struct {
-	figure    string
-	good, bad float64
-	unit      string // ns, or empty for a share
-	value     func(*figures) float64
+// effects is the table.
+var effects = []effect{
+	{"not served", 0, harmNotServed, "", 1. / 3, func(j *result.Judged) float64 { return share(j.NotServed, j.Arrived) }, surelyNotServed, func(name string, j *result.Judged) string {
+		return fmt.Sprintf("%s of the %s of %s %s not served", ShareText(j.NotServed, j.Arrived), result.RequestCount(j.Arrived), name, Were(j.NotServed))
+	}},
+	{"wait p99", GoodWaitNs, HarmWaitNs, "ns", 0.5, func(j *result.Judged) float64 { return float64(j.WaitP99Ns) }, nil, func(name string, j *result.Judged) string {
+		return fmt.Sprintf("the wait p99 of %s was %s", name, format.Duration(float64(j.WaitP99Ns)))
+	}},
+	{"stall", result.StallNs, HarmStallNs, "ns", 0.5, func(j *result.Judged) float64 { return float64(j.StallNs) }, nil, func(name string, j *result.Judged) string {
+		return fmt.Sprintf("no request of %s was served for %s", name, format.Duration(float64(j.StallNs)))
+	}},
 }
 
-// criteria is the table. 1 s is Kubernetes' objective for the latency of reads and writes of single
-// objects, 10 s the time between two adjustments of the limits.
-var criteria = []criterion{
-	{"none dispatched", 0, 1, "", func(f *figures) float64 { return f.undispatched }},
-	{"not served", 0, 0.001, "", func(f *figures) float64 { return f.notServed }},
-	{"still queued at the end", 0.01, 0.1, "", func(f *figures) float64 { return f.waiting }},
-	{"wait p99", 100e6, 1e9, "ns", func(f *figures) float64 { return f.waitP99 }},
-	{"wait max", 1e9, 10e9, "ns", func(f *figures) float64 { return f.waitMax }},
-	{"virtual wait p99", 100e6, 1e9, "ns", func(f *figures) float64 { return f.virtualP99 }},
-	{"rejected at a random moment", 0, 0.01, "", func(f *figures) float64 { return f.virtualRejected }},
-	{"longest stall or freeze", 1e9, 5e9, "ns", func(f *figures) float64 { return f.stall }},
-	{"longest starvation of a flow", 1e9, 5e9, "ns", func(f *figures) float64 { return f.starvation }},
-	{"least service of a flow below its fair share", 0.05, 0.5, "", func(f *figures) float64 { return f.shortfall }},
-	{"limit of 0 seats", 0, 1e9, "ns", func(f *figures) float64 { return f.noSeats }},
+func share(n, of int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
 }
 
-// judgement returns Bad if one of the figures is bad, Good if all are good, else Neutral. A figure
-// of NaN is not judged.
-func (f *figures) judgement() Judgement {
-	j := Good
-	for i := range criteria {
-		c := &criteria[i]
-		switch x := c.value(f); {
-		case x >= c.bad:
-			return Bad
-		case x > c.good:
-			j = Neutral
+// surelyNotServed returns the share of which the number of requests that were not served is at the upper end: 95 % of Poisson
+// numbers with a mean of n are at least n − 1.645 √n.
+func surelyNotServed(j *result.Judged) float64 {
+	if j.NotServed < leastNotServed {
+		return 0
+	}
+	n := float64(j.NotServed)
+	return max(0, n-1.645*math.Sqrt(n)) / float64(j.Arrived)
+}
+
+// status returns what an effect on somebody is: result.OK below the limit of a warning. near says that the next worse status
+// begins so closely above the figure that another run may have it.
+func (e *effect) status(j *result.Judged) (s result.Status, near bool) {
+	value := e.value(j)
+	sure := value
+	if e.surely != nil {
+		sure = e.surely(j)
+	}
+	switch {
+	case value > 0 && sure >= e.harm:
+		return result.Harm, false
+	case value > e.warning || value > 0 && value == e.warning:
+		return result.Warning, value >= e.near*e.harm
+	}
+	return result.OK, value > 0 && value >= e.near*e.warning
+}
+
+// worst returns the worst effect on somebody, the nearest to a worse status of those that are as bad; nil without any.
+func worst(j *result.Judged) (at *effect, status result.Status, near bool) {
+	status = result.OK
+	if j.Arrived == 0 {
+		return nil, status, false
+	}
+	for i := range effects {
+		s, isNear := effects[i].status(j)
+		if s.Worse(status) || s == status && isNear && !near {
+			at, status, near = &effects[i], s, isNear
 		}
+	}
+	if j.Grows && status == result.OK {
+		status, near = result.Warning, false
+	}
+	return at, status, near
+}
+
+// markOf is the mark of a status.
+func markOf(s result.Status) Judgement {
+	return map[result.Status]Judgement{result.OK: Good, result.Harm: Bad}[s]
+}
+
+// judgedGroup returns the figures of requests.
+func judgedGroup(g *result.Group) *result.Judged {
+	j := &result.Judged{Name: g.Name, Arrived: g.Arrived, NotServed: g.NotServedTotal(), WaitP99Ns: surelyWaited(g)}
+	if g.Stall != nil {
+		j.StallNs = g.Stall.MaxNs
+	}
+	if g.Freeze != nil {
+		j.StallNs = max(j.StallNs, g.Freeze.MaxNs)
 	}
 	return j
 }
 
-// noFigures returns figures of which none is judged.
-func noFigures() figures {
-	nan := math.NaN()
-	return figures{nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan}
-}
-
-// figuresOf returns the figures of a group in which requests arrived.
-func figuresOf(g *result.Group) figures {
-	f := noFigures()
-	share := func(n int64) float64 { return float64(n) / float64(g.Arrived) }
-	f.notServed, f.waiting, f.undispatched = share(g.NotServedTotal()), share(g.Waiting), 1
-	if g.Wait != nil {
-		f.undispatched = 0
+// surelyWaited returns the wait p99 or, of too few waits for that, the highest percentile that they are enough for: the p99 is
+// no less. It is 0 if nothing can be said.
+func surelyWaited(g *result.Group) int64 {
+	ns, n, _ := g.WaitP99Ns()
+	w := g.Wait
+	switch {
+	case measure.Enough(99, n):
+		return ns
+	case w == nil:
+	case measure.Enough(90, w.Count):
+		return w.P90Ns
+	case measure.Enough(50, w.Count):
+		return w.P50Ns
 	}
-	if ns, n, ok := g.WaitP99Ns(); ok && measure.Enough(99, n) {
-		f.waitP99 = float64(ns)
-	}
-	if ns, ok := g.WaitMaxNs(); ok {
-		f.waitMax = float64(ns)
-	}
-	if v := g.VirtualWait; v != nil {
-		f.virtualRejected = v.RejectedRate()
-		if v.Wait != nil && measure.Enough(99, v.Wait.Count) {
-			f.virtualP99 = float64(v.Wait.P99Ns)
-		}
-	}
-	if g.Stall != nil {
-		f.stall = float64(g.Stall.MaxNs)
-	}
-	if g.Freeze != nil && !(float64(g.Freeze.MaxNs) <= f.stall) {
-		f.stall = float64(g.Freeze.MaxNs)
-	}
-	return f
+	return 0
 }
 
 // Group returns the judgement of a group, Neutral if no request arrived.
@@ -123,26 +153,31 @@ func Group(g *result.Group) Judgement {
 	if g.Arrived == 0 {
 		return Neutral
 	}
-	f := figuresOf(g)
-	return f.judgement()
+	_, status, _ := worst(judgedGroup(g))
+	return markOf(status)
 }
 
-// Level returns the judgement of a priority level, Neutral if no request arrived.
-func Level(l *result.Level) Judgement {
-	if l.Arrived == 0 {
+// Mark returns the judgement of a workload or a priority level of a verdict, Neutral if no request arrived.
+func Mark(v *result.Overall, of, name string) Judgement {
+	status, any := result.OK, false
+	if v == nil {
 		return Neutral
 	}
-	f := figuresOf(&l.Group)
-	if l.Starvation != nil {
-		f.starvation = float64(l.Starvation.MaxNs)
+	for i := range v.Judged {
+		j := &v.Judged[i]
+		if j.Of != of || j.Name != name || j.Arrived == 0 {
+			continue
+		}
+		_, s, _ := worst(j)
+		if j.Limited && s == result.Harm {
+			s = result.Warning
+		}
+		if any = true; s.Worse(status) {
+			status = s
+		}
 	}
-	// If no request waited or was rejected, a service below the fair share only means that requests
-	// were still executing when the window ended.
-	if l.Fairness != nil && (l.Rejected > 0 || Waited(&l.Group)) {
-		f.shortfall = 1 - l.Fairness.LeastRatio
+	if !any {
+		return Neutral
 	}
-	if l.NoSeats != nil {
-		f.noSeats = float64(l.NoSeats.TotalNs)
-	}
-	return f.judgement()
+	return markOf(status)
 }

@@ -14,9 +14,6 @@ import (
 // LeastRequests is how many requests must have arrived for a result to be ok.
 const LeastRequests = 100
 
-// BadStallNs is the length from which on a stall, a freeze or a starvation is harm.
-const BadStallNs = 5_000_000_000
-
 // Verdict computes the verdict of a run, whose summary keeps the reasons to trust it less that have been found before.
 func Verdict(r *result.Result) {
 	s := r.Summary
@@ -29,12 +26,13 @@ func Verdict(r *result.Result) {
 	}
 	v.StartNs = s.StartNs
 	s.Verdict = v
-	v.Status = StatusOf(r)
+	d := &diagnosis{Result: r}
+	v.Judged = d.judged()
+	d.decide(v)
 	if v.Status == result.OK || v.Status == result.Unknown {
 		v.Sentence = sentence(r, v)
 		return
 	}
-	d := &diagnosis{Result: r}
 	v.Causes = d.causes()
 	v.Harmed = d.harmed()
 	relate(v)
@@ -48,42 +46,187 @@ func Verdict(r *result.Result) {
 	v.Sentence = sentence(r, v)
 }
 
-// StatusOf returns the status of a run: the first of the rules that applies.
-func StatusOf(r *result.Result) result.Status {
-	s := r.Summary
+// decide sets the status of a run: the first of the rules that applies.
+func (d *diagnosis) decide(v *result.Overall) {
+	s := d.Summary
 	if s.Replay.Disagrees() { // the log is a fact, and the replay is not
+		v.Status = result.Unknown
 		if s.Replay.RejectedInLog > 0 {
-			return result.Harm
+			v.Status = result.Harm
 		}
-		return result.Unknown
+		return
+	}
+	judged := v.Judged
+	if replay := s.Replay; replay != nil && replay.RejectedInLog > 0 && s.Total.Rejected == 0 {
+		judged = append(judged, result.Judged{Of: result.OfLevel, Name: "the log", Arrived: replay.Requests, NotServed: replay.RejectedInLog})
+	}
+	v.Status, v.Decided = decide(judged)
+	if failed := failedGoals(s); len(failed) > 0 && v.Status != result.Harm {
+		first := failed[0]
+		v.Status, v.Decided = result.Harm, &result.Decided{Of: result.OfGoal, Name: first.Metric, Figure: first.Expression, Limit: first.Limit, Unit: first.Unit,
+			Sentence: fmt.Sprintf("the goal %s %s was not reached", first.Metric, first.Expression)}
+		if first.Value != nil {
+			v.Decided.Value = *first.Value
+		}
 	}
 	switch {
-	case s.Total.NotServedTotal() > 0, s.Replay != nil && s.Replay.RejectedInLog > 0, longestStall(s).ns >= BadStallNs, len(failedGoals(s)) > 0:
-		return result.Harm
+	case v.Status == result.Harm:
 	case s.Total.Arrived < LeastRequests:
-		return result.Unknown
-	case watched(r):
-		return result.Warning
+		v.Status, v.Decided = result.Unknown, nil
+	case v.Status == result.Warning:
 	case s.Verdict.Distrusts(result.UnknownCapacity), s.CapacityBounds != nil && s.CapacityBounds.Worst != result.OK:
-		return result.Unknown
+		v.Status, v.Decided = result.Unknown, nil
 	}
-	return result.OK
 }
 
-// watched says whether a figure of a workload or of a level is not good, or waits or a backlog grow.
-func watched(r *result.Result) bool {
-	s := r.Summary
-	for i := range s.Workloads {
-		if g := &s.Workloads[i]; g.Arrived > 0 && Group(g) != Good {
-			return true
+// decide returns the worst status of all who are judged, and the effect that it follows from: of several, the one that exceeds its
+// limit by most or, of those that are no harm, one that is near to a worse status. What is done to flows that were limited is no
+// more than a warning.
+func decide(judged []result.Judged) (result.Status, *result.Decided) {
+	status, near, excess := result.OK, false, 0.0
+	var decided *result.Decided
+	for i := range judged {
+		j := &judged[i]
+		e, s, isNear := worst(j)
+		if j.Limited && s == result.Harm {
+			s, isNear = result.Warning, false
 		}
+		if s != result.OK && e == nil {
+			if status == result.OK {
+				status, decided = s, &result.Decided{Of: j.Of, Name: j.Name, Figure: "growth", Sentence: fmt.Sprintf("the waits or the backlog of %s grow", j.Name)}
+			}
+			continue
+		}
+		if e == nil {
+			continue
+		}
+		by := e.value(j) / max(e.limit(s), 1e-9)
+		if s.Worse(status) || s == status && (isNear && !near || isNear == near && by > excess) {
+			status, near, excess = s, isNear, by
+			decided = e.decided(j, s, isNear)
+		}
+	}
+	return status, decided
+}
+
+// limit returns from which value on the effect has a status, and of result.OK that of a warning, to which it is near.
+func (e *effect) limit(s result.Status) float64 {
+	if s == result.Harm {
+		return e.harm
+	}
+	return e.warning
+}
+
+func (e *effect) decided(j *result.Judged, s result.Status, near bool) *result.Decided {
+	d := &result.Decided{Of: j.Of, Name: j.Name, Figure: e.figure, Value: e.value(j), Limit: e.limit(s), Unit: e.unit, Near: near}
+	name := j.Name
+	if j.Limited {
+		name = "the limited flows of " + name
+	}
+	d.Sentence = e.text(name, j)
+	limit := func(value float64) string {
+		switch {
+		case e.unit != "":
+			return format.Duration(value)
+		case value == 0:
+			return "any"
+		}
+		return format.Percent(value)
+	}
+	switch {
+	case s == result.OK:
+		d.Sentence += fmt.Sprintf(", near the limit of a warning, %s", limit(e.warning))
+	case near:
+		d.Sentence += fmt.Sprintf(", near the limit of harm, %s", limit(e.harm))
+	case s == result.Harm:
+		d.Sentence += fmt.Sprintf("; harm begins at %s", limit(e.harm))
+	case j.Limited:
+		d.Sentence += ", which is a warning, as they asked for more than their share"
+	default:
+		d.Sentence += fmt.Sprintf("; a warning begins at %s, harm at %s", limit(e.warning), limit(e.harm))
+	}
+	return d
+}
+
+// judged returns whose effects are looked at: all workloads and levels without the requests of flows that were limited, the
+// other flows that had any effect, and of each workload and level the limited flows.
+func (d *diagnosis) judged() []result.Judged {
+	s := d.Summary
+	all := []result.Judged{}
+	add := func(of string, g *result.Group, e *result.Asked, grows bool, own func(*result.Flow) bool) {
+		j := judgedGroup(g)
+		j.Of, j.Grows = of, grows
+		if e != nil {
+			withoutLimited(j, e)
+		}
+		limited := result.Judged{Of: of, Name: g.Name, Limited: true}
+		for i := range s.Flows {
+			f := &s.Flows[i]
+			switch {
+			case f.Arrived == 0 || !own(f):
+			case f.Limited:
+				one := judgedFlow(f)
+				limited.Arrived, limited.NotServed = limited.Arrived+one.Arrived, limited.NotServed+one.NotServed
+				limited.WaitP99Ns, limited.StallNs = max(limited.WaitP99Ns, one.WaitP99Ns), max(limited.StallNs, one.StallNs)
+			case of == result.OfLevel:
+				j.StallNs = max(j.StallNs, f.StarvationNs) // the longest one of the level may be that of a limited flow
+			}
+		}
+		all = append(all, *j)
+		if limited.Arrived > 0 {
+			all = append(all, limited)
+		}
+	}
+	for i := range s.Workloads {
+		g, e := &s.Workloads[i], (*result.Asked)(nil)
+		if d.Evidence != nil {
+			e = &d.Evidence.Workloads[i].Asked
+		}
+		add(result.OfWorkload, g, e, false, func(f *result.Flow) bool { return f.Workload == g.Name })
 	}
 	for i := range s.PriorityLevels {
-		if l := &s.PriorityLevels[i]; l.Arrived > 0 && Level(l) != Good {
-			return true
+		l := &s.PriorityLevels[i]
+		e, grows := (*result.Asked)(nil), false
+		if own := d.Evidence.LevelNamed(s, l.Name); own != nil {
+			e, grows = &own.Asked, own.Grows
+		}
+		add(result.OfLevel, &l.Group, e, grows, func(f *result.Flow) bool { return f.PriorityLevel == l.Name })
+		if st := l.Starvation; st != nil && !slices.ContainsFunc(s.Flows, func(f result.Flow) bool { return f.Limited && f.PriorityLevel == l.Name && f.Name == st.Flow }) {
+			at := slices.IndexFunc(all, func(j result.Judged) bool { return j.Of == result.OfLevel && j.Name == l.Name })
+			all[at].StallNs = max(all[at].StallNs, st.MaxNs) // of a flow that is not listed, too
 		}
 	}
-	return r.Evidence != nil && slices.ContainsFunc(r.Evidence.Levels, func(l result.LevelEvidence) bool { return l.Grows })
+	for i := range s.Flows {
+		if f := &s.Flows[i]; f.Arrived > 0 && !f.Limited {
+			if one := judgedFlow(f); one.NotServed > 0 || one.WaitP99Ns > GoodWaitNs {
+				all = append(all, *one)
+			}
+		}
+	}
+	return all
+}
+
+// judgedFlow returns the figures of a flow: of one with few requests only how many were not served.
+func judgedFlow(f *result.Flow) *result.Judged {
+	j := judgedGroup(&f.Group)
+	j.Of, j.Name, j.StallNs = result.OfFlow, f.ShortName(), f.StarvationNs
+	if j.Arrived < LeastRequests {
+		j.WaitP99Ns, j.StallNs = 0, 0
+	}
+	return j
+}
+
+// withoutLimited leaves the requests of flows that were limited out.
+func withoutLimited(j *result.Judged, asked *result.Asked) {
+	if asked.Limited == 0 {
+		return
+	}
+	if asked.Victims == nil {
+		j.Arrived, j.NotServed, j.WaitP99Ns, j.StallNs = 0, 0, 0, 0
+		return
+	}
+	g := result.NewGroup(j.Name, asked.Victims)
+	j.Arrived, j.NotServed, j.WaitP99Ns = g.Arrived, g.NotServedTotal(), surelyWaited(&g)
 }
 
 // failedGoals returns the thresholds that do not hold and are no expectations.
@@ -146,50 +289,76 @@ func sentence(r *result.Result, v *result.Overall) string {
 		}
 		return "The replay does not agree with its log, in which nothing was rejected."
 	}
-	n := s.Total.NotServed
-	total := s.Total.NotServedTotal()
-	switch v.Status {
-	case result.Unknown:
-		switch {
-		case s.Total.Arrived < LeastRequests:
-			return fmt.Sprintf("%s arrived; it takes %d to say that all is well.", requests, LeastRequests)
-		case s.Verdict.Distrusts(result.UnknownCapacity):
-			return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
+	victims, limited, limitedCount := 0, 0, int64(0)
+	for i := range v.Harmed {
+		if h := &v.Harmed[i]; h.Role == result.WasLimited {
+			limited, limitedCount = limited+h.Flows, limitedCount+h.NotServed.Total()
+		} else {
+			victims++
 		}
-		return fmt.Sprintf("All %s were served%s. That is not so with each capacity that the servers may have.", requests, waitsAtMost(s))
-	case result.OK:
-		return fmt.Sprintf("All %s were served%s.", requests, waitsAtMost(s))
-	case result.Warning:
-		return fmt.Sprintf("All %s were served%s%s.", requests, waitsAtMost(s), why)
 	}
-	if total > 0 {
+	n, total := s.Total.NotServed, s.Total.NotServedTotal()
+	switch {
+	case v.Status == result.Unknown && s.Total.Arrived < LeastRequests:
+		return fmt.Sprintf("%s arrived; it takes %d to say that all is well.", requests, LeastRequests)
+	case v.Status == result.Unknown && s.Verdict.Distrusts(result.UnknownCapacity):
+		return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
+	case v.Status == result.Unknown:
+		return fmt.Sprintf("All %s were served%s. That is not so with each capacity that the servers may have.", requests, waitsAtMost(s))
+	case victims == 0 && limited > 0 && v.Decided != nil && v.Decided.Of != result.OfGoal:
+		return limitedSentence(r, v, limited)
+	case total > 0:
 		how := "rejected"
 		if n != nil {
 			total, how = howNotServed(n)
-			if n.Unfinished == n.Total() { // the run ended before they did
-				why = ""
-			}
+		}
+		if limitedCount > 0 {
+			how += fmt.Sprintf(" (%s of them of %s that were limited)", format.Whole(limitedCount), format.Counted(limited, "flow"))
 		}
 		return fmt.Sprintf("%s of %s %s %s%s%s.", ShareText(total, s.Total.Arrived), requests, Were(total), how, when(s, v.Harmed), why)
-	}
-	if replay := s.Replay; replay != nil && replay.RejectedInLog > 0 {
+	case s.Replay != nil && s.Replay.RejectedInLog > 0:
 		return fmt.Sprintf("%s of %s requests were rejected in the log, and none in the replay.",
-			format.ShareOf(replay.RejectedInLog, replay.Requests), format.Whole(replay.Requests))
+			format.ShareOf(s.Replay.RejectedInLog, s.Replay.Requests), format.Whole(s.Replay.Requests))
 	}
-	if st := longestStall(s); st.ns >= BadStallNs {
+	if st := longestStall(s); v.Status == result.Harm && st.ns >= HarmStallNs {
 		text := strings.ToUpper(st.text[:1]) + st.text[1:] + " for " + format.Duration(float64(st.ns))
 		if st.fromNs >= 0 {
 			text += fmt.Sprintf(" from %s to %s", s.StartNs.Moment(st.fromNs), s.StartNs.Moment(st.fromNs+st.ns))
 		}
 		return text + why + "."
 	}
-	failed := failedGoals(s)
-	first := failed[0]
-	text := fmt.Sprintf("The goal %s %s was not reached: %s", first.Metric, first.Expression, first.Found())
-	if len(failed) > 1 {
-		text += fmt.Sprintf(" (and %s)", format.Counted(len(failed)-1, "other goal"))
+	if failed := failedGoals(s); len(failed) > 0 && v.Decided != nil && v.Decided.Of == result.OfGoal {
+		first := failed[0]
+		text := fmt.Sprintf("The goal %s %s was not reached: %s", first.Metric, first.Expression, first.Found())
+		if len(failed) > 1 {
+			text += fmt.Sprintf(" (and %s)", format.Counted(len(failed)-1, "other goal"))
+		}
+		return text + "."
 	}
-	return text + "."
+	return fmt.Sprintf("All %s were served%s%s.", requests, waitsAtMost(s), why)
+}
+
+// limitedSentence says that flows were limited and nobody else was affected.
+func limitedSentence(r *result.Result, v *result.Overall, flows int) string {
+	s := r.Summary
+	level, share, levels := "", 0.0, 0
+	for i := range s.PriorityLevels {
+		e := r.Evidence.LevelNamed(s, s.PriorityLevels[i].Name)
+		if e == nil || e.Limited == 0 {
+			continue
+		}
+		levels++
+		if of := e.LimitedSeconds / r.SeatSeconds(s.PriorityLevels[i].Name); levels == 1 || of > share {
+			level, share = s.PriorityLevels[i].Name, of
+		}
+	}
+	text := format.Counted(flows, "flow")
+	if levels > 1 {
+		text += fmt.Sprintf(" of %d levels asked for more than their shares, at %s for %s of its seats,", levels, level, format.Percent(share))
+	} else {
+		text += fmt.Sprintf(" of %s asked for %s of its seats", level, format.Percent(share))
+	}
+	return fmt.Sprintf("%s and %s limited; nobody else was affected.", text, map[bool]string{true: "was", false: "were"}[flows == 1])
 }
 
 // ShareText writes which part of the requests were not served. A small share says less than the number.
@@ -276,16 +445,28 @@ func waitsAtMost(s *result.Summary) string {
 	return fmt.Sprintf("; the wait p99 of %s was %s", worst.Name, format.Duration(float64(longestNs)))
 }
 
-// mostHarmed is how many flows of a recorded workload have rows of their own.
-const mostHarmed = 20
+// Rows of who was harmed: at most so many or, if these do not explain mainShare of the requests that were not served, as
+// many more as it takes. The others are one row.
+const (
+	mostHarmed = 20
+	mainShare  = 0.8
+)
 
-// harmed returns who was harmed, the most harmed first.
+// harmedRow is a row with what it is ordered by.
+type harmedRow struct {
+	result.Harmed
+	waitedNs float64
+}
+
+func (r *harmedRow) join(other *harmedRow) {
+	r.Join(&other.Harmed)
+	r.waitedNs += other.waitedNs
+}
+
+// harmed returns who was harmed, victims first, then the most harmed. A row is a workload or, where a workload replays a log or
+// some of its flows were limited, those of its flows that were harmed, joined by the patterns of their names.
 func (d *diagnosis) harmed() []result.Harmed {
-	type row struct {
-		result.Harmed
-		waitedNs float64
-	}
-	var rows []row
+	var rows []harmedRow
 	s := d.Summary
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
@@ -293,48 +474,37 @@ func (d *diagnosis) harmed() []result.Harmed {
 			continue
 		}
 		fromNs, toNs := d.whenHarmed(i)
-		whole := row{d.harmedGroup(g, g.Name, fromNs, toNs), waitedNs(g)}
+		whole := harmedRow{d.harmedGroup(g, g.Name, fromNs, toNs), waitedNs(g)}
 		var own []*result.Flow
+		limited := 0
 		for k := range s.Flows {
 			if f := &s.Flows[k]; f.Workload == g.Name && f.Arrived > 0 {
 				own = append(own, f)
+				if f.Limited {
+					limited++
+				}
 			}
 		}
-		whole.Flows = len(own)
-		whole.Level = d.levelOf(i)
+		whole.Flows, whole.Level = len(own), d.levelOf(i)
+		if len(own) > 0 && limited == len(own) {
+			whole.Role = result.WasLimited
+		}
 		if len(own) == 1 {
 			whole.Flow = own[0].Name
 			if d.recorded(i) {
 				whole.Name = own[0].ShortName()
 			}
 		}
-		if !d.recorded(i) || len(own) < 2 {
+		if len(own) < 2 || !d.recorded(i) && (limited == 0 || limited == len(own)) {
 			rows = append(rows, whole)
 			continue
 		}
-		rest := whole
-		count := 0
-		slices.SortStableFunc(own, func(a, b *result.Flow) int {
-			return cmp.Or(-cmp.Compare(a.NotServedTotal(), b.NotServedTotal()), -cmp.Compare(waitedNs(&a.Group), waitedNs(&b.Group)))
-		})
-		for _, f := range own {
-			if count == mostHarmed || f.NotServedTotal() == 0 && Group(&f.Group) == Good {
-				break
-			}
-			count++
-			from, to := d.whenQueued(f, fromNs, toNs)
-			one := row{d.harmedGroup(&f.Group, g.Name, from, to), waitedNs(&f.Group)}
-			one.Flow, one.Name, one.Level, one.Flows = f.Name, f.ShortName(), f.PriorityLevel, 1
-			rows = append(rows, one)
-			rest.Take(&one.Harmed)
-			rest.waitedNs -= one.waitedNs
-		}
-		if rest.NotServed.Total() > 0 {
-			rest.Flows = len(own) - count
-			rows = append(rows, rest)
-		}
+		rows = append(rows, d.harmedFlows(&whole, own, fromNs, toNs)...)
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
+	slices.SortStableFunc(rows, func(a, b harmedRow) int {
+		if a.Role != b.Role {
+			return cmp.Compare(b.Role, a.Role) // victims before those who were limited
+		}
 		return cmp.Or(-cmp.Compare(a.NotServed.Total(), b.NotServed.Total()), -cmp.Compare(a.waitedNs, b.waitedNs))
 	})
 	all := []result.Harmed{}
@@ -344,9 +514,63 @@ func (d *diagnosis) harmed() []result.Harmed {
 	return all
 }
 
+// harmedFlows returns the rows of those flows of a workload that were harmed.
+func (d *diagnosis) harmedFlows(whole *harmedRow, own []*result.Flow, fromNs, toNs int64) []harmedRow {
+	type key struct {
+		role        result.Role
+		name, level string
+	}
+	rows, at := []harmedRow{}, map[key]int{}
+	explained, total := int64(0), whole.NotServed.Total()
+	for _, f := range own {
+		if f.NotServedTotal() == 0 && Group(&f.Group) == Good {
+			continue
+		}
+		from, to := d.whenQueued(f, fromNs, toNs)
+		one := harmedRow{d.harmedGroup(&f.Group, whole.Workload, from, to), waitedNs(&f.Group)}
+		one.Flow, one.Name, one.Level, one.Flows = f.Name, f.ShortName(), f.PriorityLevel, 1
+		if f.Limited {
+			one.Role = result.WasLimited
+		}
+		k := key{one.Role, result.Pattern(one.Name), one.Level}
+		if i, ok := at[k]; ok {
+			rows[i].join(&one)
+			rows[i].Name = k.name
+			continue
+		}
+		at[k] = len(rows)
+		rows = append(rows, one)
+	}
+	slices.SortStableFunc(rows, func(a, b harmedRow) int {
+		return cmp.Or(-cmp.Compare(a.NotServed.Total(), b.NotServed.Total()), -cmp.Compare(a.waitedNs, b.waitedNs))
+	})
+	kept := 0
+	for kept < len(rows) && (kept < mostHarmed || float64(explained) < mainShare*float64(total)) {
+		explained += rows[kept].NotServed.Total()
+		kept++
+	}
+	for i := kept + 1; i < len(rows); i++ {
+		rows[kept].join(&rows[i])
+	}
+	if kept < len(rows) {
+		rows[kept].Name = "others of " + whole.Name
+		rows = rows[:kept+1]
+		explained += rows[kept].NotServed.Total()
+	}
+	if explained < total { // flows that the result does not list one by one
+		rest := *whole
+		rest.Name, rest.Flows, rest.waitedNs, rest.WaitP99Ns = "flows of "+whole.Name+" that are not listed", 0, 0, nil
+		for i := range rows {
+			rest.Take(&rows[i].Harmed)
+		}
+		rows = append(rows, rest)
+	}
+	return rows
+}
+
 // harmedGroup returns the row of a group of requests.
 func (d *diagnosis) harmedGroup(g *result.Group, workload string, fromNs, toNs int64) result.Harmed {
-	h := result.Harmed{Workload: workload, Name: workload, Sent: g.Arrived, Served: g.Served(), Open: g.Open, FromNs: fromNs, ToNs: toNs, Causes: []string{}}
+	h := result.Harmed{Role: result.Victim, Workload: workload, Name: workload, Sent: g.Arrived, Served: g.Served(), Open: g.Open, FromNs: fromNs, ToNs: toNs, Causes: []string{}}
 	if g.NotServed != nil {
 		h.NotServed = *g.NotServed
 	}
@@ -428,9 +652,6 @@ func (d *diagnosis) whenHarmed(workload int) (fromNs, toNs int64) {
 	}
 	return s.WarmupNs, s.DurationNs
 }
-
-// GoodWaitNs is the wait p99 up to which a workload is good.
-const GoodWaitNs = 100_000_000
 
 // whenQueued returns from when to when a flow had requests in queues or rejected, within the time in which its workload was harmed. If it
 // only waited at other times, those are its own.

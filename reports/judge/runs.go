@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"apfsim/reports/format"
 	"apfsim/reports/result"
@@ -11,11 +12,20 @@ import (
 
 // Runs combines the verdicts of several runs of a scenario, which are added in the order of their seeds.
 type Runs struct {
-	runs, bad int // how many there are, and how many have the worst status
-	verdict   *result.Overall
-	total     result.Group
-	weights   []float64 // of the causes
-	worst     string    // the sentence of the first run with the worst status
+	verdict *result.Overall
+	total   result.Group
+	weights []float64 // of the causes
+	runs    []judgedRun
+	judged  []result.Judged // sums, of the runs in which they were judged
+	grew    map[string]int  // by level, in how many runs its waits or backlog grew
+}
+
+// judgedRun is the verdict on one run.
+type judgedRun struct {
+	seed     uint64
+	status   result.Status
+	sentence string
+	goals    bool // a goal failed
 }
 
 // Add adds the verdict of a run.
@@ -24,17 +34,12 @@ func (a *Runs) Add(s *result.Summary) {
 	if v == nil {
 		return
 	}
-	a.runs++
 	if a.verdict == nil {
-		a.verdict = result.NewOverall()
-		a.verdict.Status = v.Status
-		a.worst = v.Sentence
+		a.verdict, a.grew = result.NewOverall(), map[string]int{}
 	}
-	switch {
-	case v.Status.Worse(a.verdict.Status):
-		a.verdict.Status, a.bad, a.worst = v.Status, 1, v.Sentence
-	case v.Status == a.verdict.Status:
-		a.bad++
+	a.runs = append(a.runs, judgedRun{s.Seed, v.Status, v.Sentence, len(failedGoals(s)) > 0})
+	for i := range v.Judged {
+		a.addJudged(&v.Judged[i])
 	}
 	a.total.Arrived += s.Total.Arrived
 	if n := s.Total.NotServed; n != nil {
@@ -63,9 +68,40 @@ func (a *Runs) Add(s *result.Summary) {
 	}
 }
 
+func (a *Runs) addJudged(j *result.Judged) {
+	at := slices.IndexFunc(a.judged, func(o result.Judged) bool { return o.Of == j.Of && o.Name == j.Name && o.Limited == j.Limited })
+	if at < 0 {
+		at = len(a.judged)
+		a.judged = append(a.judged, result.Judged{Of: j.Of, Name: j.Name, Limited: j.Limited})
+	}
+	o := &a.judged[at]
+	o.Runs++
+	o.Arrived, o.NotServed = o.Arrived+j.Arrived, o.NotServed+j.NotServed
+	o.WaitP99Ns, o.StallNs = o.WaitP99Ns+j.WaitP99Ns, o.StallNs+j.StallNs
+	if j.Grows {
+		a.grew[j.Name]++
+	}
+}
+
+// together returns the figures of all runs together: sums of requests, means of durations, and growth if most runs have it. A
+// flow that was not judged in a run had no effects there.
+func (a *Runs) together() []result.Judged {
+	all := slices.Clone(a.judged)
+	n := int64(len(a.runs))
+	for i := range all {
+		j := &all[i]
+		j.WaitP99Ns, j.StallNs = j.WaitP99Ns/n, j.StallNs/n
+		j.Arrived = j.Arrived * n / int64(j.Runs)
+		j.Grows = j.Of == result.OfLevel && !j.Limited && 2*a.grew[j.Name] > len(a.runs)
+	}
+	return all
+}
+
 func (a *Runs) addHarmed(h *result.Harmed) {
 	all := a.verdict.Harmed
-	at := slices.IndexFunc(all, func(o result.Harmed) bool { return o.Workload == h.Workload && o.Flow == h.Flow && o.Level == h.Level })
+	at := slices.IndexFunc(all, func(o result.Harmed) bool {
+		return o.Workload == h.Workload && o.Flow == h.Flow && o.Level == h.Level && o.Name == h.Name && o.Role == h.Role
+	})
 	if at < 0 {
 		one := *h
 		one.Causes = []string{}
@@ -96,10 +132,11 @@ func (a *Runs) addCause(c *result.Cause, weight float64) {
 }
 
 // N returns how many runs there are.
-func (a *Runs) N() int { return a.runs }
+func (a *Runs) N() int { return len(a.runs) }
 
-// Verdict returns the verdict on all runs, nil if none has one: the worst status, the sums of who was harmed, with the
-// longest wait p99 of a run, and the causes by their places in the runs, each as the first run has it that has it.
+// Verdict returns the verdict on all runs, nil if none has one: the status of their figures together, the sums of who was harmed,
+// with the longest wait p99 of a run, and the causes by their places in the runs, each as the first run has it that has it.
+// A goal must hold in every run. If the figures do not decide, as of runs whose replays disagree with their log, most runs do.
 func (a *Runs) Verdict() *result.Overall {
 	if a.verdict == nil {
 		return nil
@@ -127,7 +164,11 @@ func (a *Runs) Verdict() *result.Overall {
 		}
 		v.Try[i].Causes = named
 	}
-	slices.SortStableFunc(v.Harmed, func(x, y result.Harmed) int { return -cmp.Compare(x.NotServed.Total(), y.NotServed.Total()) })
+	slices.SortStableFunc(v.Harmed, func(x, y result.Harmed) int {
+		return cmp.Or(cmp.Compare(y.Role, x.Role), -cmp.Compare(x.NotServed.Total(), y.NotServed.Total()))
+	})
+	v.Judged = a.together()
+	a.decide(&v)
 	for i := range v.Harmed {
 		v.Harmed[i].Causes = []string{}
 	}
@@ -136,24 +177,75 @@ func (a *Runs) Verdict() *result.Overall {
 	return &v
 }
 
-func (a *Runs) sentence(v *result.Overall) string {
-	if a.runs == 1 {
-		return a.worst
+// decide sets the status of all runs.
+func (a *Runs) decide(v *result.Overall) {
+	count := map[result.Status]int{}
+	for _, r := range a.runs {
+		count[r.status]++
+		if r.goals {
+			v.Status = result.Harm
+		}
 	}
-	if n := a.total.NotServed; v.Status == result.Harm && n.Total() > 0 {
+	if v.Status == result.Harm {
+		return
+	}
+	v.Status, v.Decided = decide(v.Judged)
+	if 2*count[result.Unknown] > len(a.runs) || v.Status == result.OK && count[result.Unknown] > 0 {
+		v.Status, v.Decided = result.Unknown, nil
+	}
+	if len(a.runs) == 1 || len(v.Judged) == 0 { // results of programs that did not write what was judged
+		v.Status = a.runs[0].status
+		for _, r := range a.runs {
+			if r.status.Worse(v.Status) {
+				v.Status = r.status
+			}
+		}
+	}
+}
+
+// otherwise names the runs that have another status.
+func (a *Runs) otherwise(status result.Status) string {
+	var seeds []string
+	var other result.Status
+	for _, r := range a.runs {
+		if r.status != status {
+			seeds, other = append(seeds, strconv.FormatUint(r.seed, 10)), r.status
+		}
+	}
+	switch {
+	case len(seeds) == 0:
+		return ""
+	case len(seeds) == 1:
+		return fmt.Sprintf(" The run with seed %s alone is %s.", seeds[0], other)
+	}
+	return fmt.Sprintf(" %d of %d runs have another status, such as that with seed %s, which is %s.", len(seeds), len(a.runs), seeds[len(seeds)-1], other)
+}
+
+func (a *Runs) sentence(v *result.Overall) string {
+	first := a.runs[0]
+	for _, r := range a.runs {
+		if r.status == v.Status {
+			first = r
+			break
+		}
+	}
+	n, all := a.total.NotServed, fmt.Sprintf("all %d runs", len(a.runs))
+	switch {
+	case len(a.runs) == 1:
+		return first.sentence
+	case v.Status == result.OK && n.Total() == 0:
+		return fmt.Sprintf("All %s requests of %s were served.%s", format.Whole(a.total.Arrived), all, a.otherwise(v.Status))
+	case n.Total() > 0 && slices.ContainsFunc(v.Harmed, func(h result.Harmed) bool { return h.Role == result.Victim }):
 		total, how := howNotServed(n)
 		why := ""
-		if len(v.Causes) > 0 && n.Unfinished < n.Total() { // else the runs ended before these requests did
+		if len(v.Causes) > 0 && v.Status != result.OK {
 			why = ": " + Clause(&v.Causes[0])
 		}
-		in := fmt.Sprintf("all %d runs", a.runs)
-		if a.bad < a.runs {
-			in = fmt.Sprintf("%d runs, %d of which have harm,", a.runs, a.bad)
-		}
-		return fmt.Sprintf("%s of %s requests of %s %s %s%s.", ShareText(total, a.total.Arrived), format.Whole(a.total.Arrived), in, Were(total), how, why)
+		return fmt.Sprintf("%s of %s requests of %s %s %s%s.%s", ShareText(total, a.total.Arrived), format.Whole(a.total.Arrived), all, Were(total), how, why, a.otherwise(v.Status))
 	}
-	if a.bad == a.runs {
-		return fmt.Sprintf("In all %d runs, as in the first: %s", a.runs, a.worst)
+	text := a.otherwise(v.Status)
+	if text == "" {
+		return fmt.Sprintf("In %s, as in the first: %s", all, first.sentence)
 	}
-	return fmt.Sprintf("In %d of %d runs, as in the first of them: %s", a.bad, a.runs, a.worst)
+	return fmt.Sprintf("The run with seed %d: %s%s", first.seed, first.sentence, text)
 }

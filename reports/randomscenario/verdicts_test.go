@@ -119,8 +119,8 @@ func (c *check) failures() {
 
 // served is what became of the requests of a group that arrived in the window, by the log.
 type served struct {
-	arrived, lost    int     // lost ones are those that were not served
-	waits, queuedFor []int64 // of those that were dispatched, and of those that were queued at the end
+	arrived, lost, unsure int     // lost ones are those that were not served; of the unsure ones the log does not tell
+	waits                 []int64 // of those that were dispatched, and of those that were queued at the end
 }
 
 func (c *check) servedOf(counted func(*Line) bool) (s served) {
@@ -130,107 +130,107 @@ func (c *check) servedOf(counted func(*Line) bool) (s served) {
 			continue
 		}
 		s.arrived++
+		unfinished, may := c.unfinished(l)
 		switch {
-		case slices.Contains([]string{"rejected", "refused", "lost"}, l.Outcome), c.unfinished(l),
+		case slices.Contains([]string{"rejected", "refused", "lost"}, l.Outcome), unfinished,
 			!l.open() && (l.Status == 0 || l.Status == 429 || l.Status >= 500):
 			s.lost++
+		case may:
+			s.unsure++
 		}
 		if l.DispatchNs != nil {
 			s.waits = append(s.waits, *l.DispatchNs-l.ArrivalNs)
 		}
 		if l.Outcome == "waiting" {
-			s.queuedFor = append(s.queuedFor, c.toNs-l.ArrivalNs)
+			s.waits = append(s.waits, c.toNs-l.ArrivalNs)
 		}
 	}
 	return s
 }
 
-// worst returns the 99th percentile and the longest of some waits, 0 without any.
-func worst(waits []int64) (p99 float64, most int64) {
-	if n := len(waits); n > 0 {
-		slices.Sort(waits)
-		p99, most = float64(waits[max(0, int(math.Ceil(0.99*float64(n)-1e-9))-1)]), waits[n-1]
+// limitedFlows returns the flows that were limited, by their demands, fair shares and what became of them.
+func (c *check) limitedFlows() map[string]bool {
+	demands := map[string][]float64{}
+	for i := range c.ran.Flows {
+		if f := &c.ran.Flows[i]; f.DemandSeatSeconds > 0 {
+			demands[f.PriorityLevel] = append(demands[f.PriorityLevel], f.DemandSeatSeconds)
+		}
 	}
-	return p99, most
+	limited := map[string]bool{}
+	for i := range c.ran.Flows {
+		f := &c.ran.Flows[i]
+		all := demands[f.PriorityLevel]
+		slices.Sort(all)
+		cut := f.Rejected > 0 || f.Waiting > 0 || f.Wait != nil && f.Wait.MaxNs > 0
+		is := len(all) > 0 && f.DemandSeatSeconds > 2*all[(len(all)-1)/2] && f.DemandSeatSeconds > 1.01*f.FairShareSeatSeconds && cut
+		if is != f.Limited {
+			c.fail("the flow %s of %s is limited: %v, want %v", f.Name, f.PriorityLevel, f.Limited, is)
+		}
+		limited[flowKey(f.PriorityLevel, f.Name)] = is
+	}
+	return limited
 }
 
-// enough is how many waits a p99 must be of to be judged.
-const enough = 1000
-
-// others are the figures by which a group is judged that are checked elsewhere: durations, and shares.
-type others struct {
-	stallNs, starvedNs, noSeatsNs, virtualP99Ns int64
-	virtualRejected, shortfall                  float64
+// sharesFlows says whether several workloads send requests of a flow of this one.
+func (c *check) sharesFlows(workload string) bool {
+	of := map[string]string{}
+	for i := range c.lines {
+		l := &c.lines[i]
+		key := flowKey(l.PriorityLevel, l.Flow)
+		if other := of[key]; other != "" && other != l.Workload && (other == workload || l.Workload == workload) {
+			return true
+		}
+		of[key] = l.Workload
+	}
+	return false
 }
 
-func (o *others) well() bool {
-	return o.stallNs <= 1e9 && o.starvedNs <= 1e9 && o.noSeatsNs == 0 && o.virtualP99Ns <= 100e6 && o.virtualRejected == 0 && o.shortfall <= 0.05
-}
-
-func (o *others) bad() bool {
-	return o.stallNs >= 5e9 || o.starvedNs >= 5e9 || o.noSeatsNs >= 1e9 || o.virtualP99Ns >= 1e9 || o.virtualRejected >= 0.01 || o.shortfall >= 0.5
-}
-
-// marks checks that a workload or a level has a check mark if and only if all was well, and a cross if and only if
-// something was bad, by the log as far as it tells.
+// marks checks that a workload or a level has a check mark only if all was well, and a cross if and only if victims were
+// harmed, by the log as far as it tells.
 func (c *check) marks(all *claims) {
 	s := c.ran.Result.Summary
-	look := func(group string, g *result.Group, counted func(*Line) bool, other others) {
-		seen := c.servedOf(counted)
-		lost, queued, arrived, dispatched, waits := seen.lost, len(seen.queuedFor), seen.arrived, len(seen.waits), append(seen.waits, seen.queuedFor...)
-		f := all.expect(group == "Workloads" || arrived > 0 || c.peakSeats(g.Name) > 0, group, g.Name, "")
-		if arrived == 0 {
-			if f != nil && f.Judgement != judge.Neutral {
+	limited := c.limitedFlows()
+	look := func(group string, g *result.Group, counted func(*Line) bool, stallNs int64, grows bool) {
+		every := c.servedOf(counted)
+		victims := c.servedOf(func(l *Line) bool { return counted(l) && !limited[flowKey(l.PriorityLevel, l.Flow)] })
+		f := all.expect(group == "Workloads" || every.arrived > 0 || c.peakSeats(g.Name) > 0, group, g.Name, "")
+		if f == nil {
+			return
+		}
+		if every.arrived == 0 {
+			if f.Judgement != judge.Neutral {
 				c.fail("%s %s is judged %s, and no request arrived", group, g.Name, f.Judgement)
 			}
 			return
 		}
-		p99, most := worst(waits)
-		if len(waits) < enough {
-			p99 = 0
+		longestNs := slices.Max(append(victims.waits, 0))
+		if group == "Workloads" && c.sharesFlows(g.Name) {
+			return // whose victims they are is not known
 		}
-		const below = 1 - 1./1024 // percentiles are at most that much too high
-		share := func(n int) float64 { return float64(n) / float64(arrived) }
-		well := lost == 0 && dispatched > 0 && share(queued) <= 0.01 && most <= 1e9 && other.well()
-		bad := share(lost) >= 0.001 || dispatched == 0 || share(queued) >= 0.1 || most >= 10e9 || other.bad()
-		ticked, crossed := f != nil && f.Judgement == judge.Good, f != nil && f.Judgement == judge.Bad
-		if ticked && (!well || p99 > 100e6) || !ticked && well && p99 <= 100e6*below || crossed && !bad && p99 < 1e9*below || !crossed && (bad || p99 >= 1e9) {
-			c.fail("%s %s: a check mark is %v and a cross %v; %d of %d were not served, %d queued, wait p99 %v, max %d ns, and else %+v", group, g.Name, ticked, crossed, lost, arrived, queued, p99, most, other)
+		n := float64(victims.lost)
+		least, most := n, n+float64(victims.unsure)
+		surely := victims.lost >= 3 && least-1.645*math.Sqrt(least) >= 0.001*float64(victims.arrived)
+		maybe := most >= 3 && most >= 0.001*float64(victims.arrived) || longestNs >= 999e6 || stallNs >= 5e9
+		if good := f.Judgement == judge.Good; good && (every.lost > 0 || stallNs > 1e9) ||
+			!good && every.lost+every.unsure == 0 && slices.Max(append(every.waits, 0)) <= 99e6 && stallNs <= 1e9 && !grows {
+			c.fail("%s %s: a check mark is %v; %d of %d were not served, stalled for %d ns", group, g.Name, good, every.lost, every.arrived, stallNs)
+		}
+		if bad := f.Judgement == judge.Bad; bad && !maybe || !bad && surely {
+			c.fail("%s %s: a cross is %v; %d of %d of victims were not served, waited %d ns at most, stalled for %d ns", group, g.Name, bad, victims.lost, victims.arrived, longestNs, stallNs)
 		}
 	}
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		look("Workloads", g, func(l *Line) bool { return l.Workload == g.Name }, othersOfWorkload(g))
+		look("Workloads", g, func(l *Line) bool { return l.Workload == g.Name }, stallOf(g), false)
 	}
 	for i := range s.PriorityLevels {
 		p := &s.PriorityLevels[i]
-		look("Priority levels", &p.Group, func(l *Line) bool { return l.PriorityLevel == p.Name }, othersOfLevel(p))
-	}
-}
-
-func othersOfWorkload(g *result.Group) others {
-	o := others{stallNs: stallOf(g)}
-	if v := g.VirtualWait; v != nil {
-		o.virtualRejected = v.RejectedRate()
-		if v.Wait != nil && v.Wait.Count >= enough {
-			o.virtualP99Ns = v.Wait.P99Ns
+		stallNs := stallOf(&p.Group)
+		if p.Starvation != nil {
+			stallNs = max(stallNs, p.Starvation.MaxNs)
 		}
+		look("Priority levels", &p.Group, func(l *Line) bool { return l.PriorityLevel == p.Name }, stallNs, true)
 	}
-	return o
-}
-
-func othersOfLevel(p *result.Level) others {
-	o := others{stallNs: stallOf(&p.Group)}
-	if p.Starvation != nil {
-		o.starvedNs = p.Starvation.MaxNs
-	}
-	if p.NoSeats != nil {
-		o.noSeatsNs = p.NoSeats.TotalNs
-	}
-	if p.Fairness != nil && (p.Rejected > 0 || p.Waiting > 0 || p.Wait != nil && p.Wait.MaxNs > 0) {
-		o.shortfall = 1 - p.Fairness.LeastRatio
-	}
-	return o
 }
 
 // stallOf returns the longest stall or freeze, which stalls and freezes check.

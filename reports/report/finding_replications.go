@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"apfsim/reports/compare"
@@ -15,22 +14,12 @@ import (
 // statistics are that --precision names.
 func ReplicationFindings(r *compare.Replications, byName map[string]*compare.Estimate) []Finding {
 	var all []Finding
+	of := map[string]string{metric.TagWorkload: result.OfWorkload, metric.TagPriorityLevel: result.OfLevel}
 	for i := range estimateTables {
 		g := &estimateTables[i]
 		g.Each(r, byName, func(name string, _ []*compare.Estimate) {
 			estimate := func(s metric.Name) *compare.Estimate { return byName[s.With(g.Tag, name).String()] }
-			judgement := judge.Replications(func(s metric.Name) (mean, most float64, ok bool) {
-				e := estimate(s)
-				if e == nil {
-					return 0, 0, false
-				}
-				if e.Few > 0 {
-					return math.NaN(), math.NaN(), true
-				}
-				value := printedValue(e)
-				return value, slices.Max(append(e.Values.Present(), value)), true
-			})
-			all = append(all, Finding{Group: g.Title, Judgement: judgement, Subject: name, Text: estimatesText(estimate)})
+			all = append(all, Finding{Group: g.Title, Judgement: judge.Mark(r.Verdict, of[g.Tag], name), Subject: name, Text: estimatesText(estimate)})
 		})
 	}
 	if r.Precision == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"apfsim/reports/compare"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
 
@@ -46,6 +47,8 @@ func TestReplications(t *testing.T) {
 	all = append(all, slices.Delete(estimatesOf("priorityLevel:stuck", absent, part), 2, 3)...)
 	all = append(all, compare.Estimate{Name: "utilisation{priorityLevel:stuck}.mean", Values: part})
 	r := replicationsOf(all...)
+	r.Verdict = &result.Overall{Judged: []result.Judged{{Of: result.OfWorkload, Name: "a", Arrived: 9}, {Of: result.OfWorkload, Name: "b", Arrived: 9},
+		{Of: result.OfLevel, Name: "low", Arrived: 900, NotServed: 300}, {Of: result.OfLevel, Name: "stuck", Arrived: 900, NotServed: 300}}}
 	reached := 0.4
 	r.Precision = &compare.Precision{Wanted: 0.1, Statistics: []compare.PrecisionResult{{Name: "wait{workload:a}.p(99)", Reached: &reached}, {Name: "wait{workload:c}.p(99)"}}}
 	want := `good|a wait p99 3.0 ±1.2 ms; 0 % rejected
@@ -54,24 +57,6 @@ bad|low seats in use 30 ±12 %; wait p99 5 ms; 30 ±12 % rejected
 bad|stuck seats in use 30 ±12 %; 0 dispatched; 30 ±12 % rejected
 bad|wait{workload:a}.p(99) 3.0 ±1.2 ms; relative half-width 40 %
 bad|wait{workload:c}.p(99) no samples`
-	if got := linesOf(ReplicationFindings(r, r.ByName())); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
-// The dispatched requests did not wait, but others were queued at the end of the runs; or none was dispatched.
-func TestRequestsQueuedAtTheEndOfReplications(t *testing.T) {
-	none := compare.RunValues{0, 0, 0, 0, 0}
-	all := append(estimatesOf("workload:a", none, none), estimatesOf("workload:b", none, none)...)
-	all[1].Values = compare.RunValues{0.6, 0.6, 0.6, 0.6, 0.6}
-	all[5].Values = compare.RunValues{0.01, 0.01, 0.01, 0.01, 0.01}
-	all = append(all, estimatesOf("workload:c", nil, none)...)
-	all[9].Values = compare.RunValues{1, 1, 1, 1, 1}
-	all = slices.Delete(all, 10, 11)
-	r := replicationsOf(all...)
-	want := `bad|a 99 % did not wait; 60 % still queued at the end; 0 % rejected
-good|b 99 % did not wait; 1 % still queued at the end; 0 % rejected
-bad|c 0 dispatched; 100 % still queued at the end; 0 % rejected`
 	if got := linesOf(ReplicationFindings(r, r.ByName())); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -17,11 +17,11 @@ func runFindings(s *result.Summary, servers, stored, stalls []Finding) []Finding
 	all := slices.Concat(servers, stored, stalls)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		all = append(all, Finding{Group: "Workloads", Judgement: judge.Group(g), Subject: g.Name, Text: requestsText(s.StartNs, g)})
+		all = append(all, Finding{Group: "Workloads", Judgement: judge.Mark(s.Verdict, result.OfWorkload, g.Name), Subject: g.Name, Text: requestsText(s.StartNs, g)})
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; !l.Idle() {
-			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Level(l), Subject: l.Name, Text: levelText(s.StartNs, l)})
+			all = append(all, Finding{Group: "Priority levels", Judgement: judge.Mark(s.Verdict, result.OfLevel, l.Name), Subject: l.Name, Text: levelText(s.StartNs, l)})
 		}
 	}
 	return append(all, flowFindings(s)...)
@@ -34,7 +34,7 @@ func StallFindings(s *result.Summary) []Finding {
 	var all []Finding
 	for i := range s.Workloads {
 		if g := &s.Workloads[i]; judge.Stalled(g) {
-			all = append(all, Finding{Group: group, Judgement: judge.Group(g), Subject: g.Name, Text: stallText(s.StartNs, g.Stall)})
+			all = append(all, Finding{Group: group, Judgement: judge.Mark(s.Verdict, result.OfWorkload, g.Name), Subject: g.Name, Text: stallText(s.StartNs, g.Stall)})
 		}
 	}
 	freezes := func(g *result.Group, how judge.Judgement) {
@@ -43,14 +43,14 @@ func StallFindings(s *result.Summary) []Finding {
 		}
 	}
 	for i := range s.Workloads {
-		freezes(&s.Workloads[i], judge.Group(&s.Workloads[i]))
+		freezes(&s.Workloads[i], judge.Mark(s.Verdict, result.OfWorkload, s.Workloads[i].Name))
 	}
 	for i := range s.PriorityLevels {
-		freezes(&s.PriorityLevels[i].Group, judge.Level(&s.PriorityLevels[i]))
+		freezes(&s.PriorityLevels[i].Group, judge.Mark(s.Verdict, result.OfLevel, s.PriorityLevels[i].Name))
 	}
 	for i := range s.PriorityLevels {
 		if l := &s.PriorityLevels[i]; l.Arrived > 0 && l.NoSeats != nil {
-			all = append(all, Finding{Group: group, Judgement: judge.Level(l), Subject: l.Name, Text: noSeatsText(s.StartNs, l)})
+			all = append(all, Finding{Group: group, Judgement: judge.Mark(s.Verdict, result.OfLevel, l.Name), Subject: l.Name, Text: noSeatsText(s.StartNs, l)})
 		}
 	}
 	return all

@@ -1,5 +1,7 @@
 package result
 
+import "apfsim/reports/measure"
+
 // Evidence is what the verdict needs to find causes besides a Summary and the series, and what no file has.
 type Evidence struct {
 	Workloads []WorkloadEvidence // as Summary.Workloads
@@ -14,8 +16,22 @@ type Evidence struct {
 	SlowBySpeed, SlowBySharing float64
 }
 
+// Asked tells those requests of a workload or of a level apart that are of flows that were limited.
+type Asked struct {
+	Limited        int               // how many flows were limited
+	LimitedSeconds float64           // the seat-seconds that these asked for
+	Victims        *measure.Measures // the requests of all other flows; nil of none, and if no flow was limited, as these are then all
+}
+
+// Limit counts a flow that was limited.
+func (a *Asked) Limit(seatSeconds float64) {
+	a.Limited++
+	a.LimitedSeconds += seatSeconds
+}
+
 // WorkloadEvidence is that of a workload.
 type WorkloadEvidence struct {
+	Asked
 	Recorded  bool   // it replays a log, so that its flows are of different clients
 	Callbacks string // the workload during whose requests it was called; "" for others
 	Levels    []WorkloadLevel
@@ -41,6 +57,7 @@ func (l *WorkloadLevel) Width() float64 { return float64(l.Seats) / float64(max(
 
 // LevelEvidence is that of a priority level.
 type LevelEvidence struct {
+	Asked
 	Grows      bool  // its waits or its backlog grow
 	HeldBackNs int64 // a request waited for more seats than were free, though some were; in the window
 	Spent      Spent // by executed requests, in seat-nanoseconds

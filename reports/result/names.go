@@ -10,6 +10,12 @@ import (
 // service-accounts/system:serviceaccount:ci-54:deployer, if no other flow ends so. Flows of the same name at several priority levels have the level behind the whole name.
 func (s *Summary) NameFlows() {
 	count := map[string]int{}
+	for i := range s.Workloads {
+		count[s.Workloads[i].Name]++
+	}
+	for i := range s.PriorityLevels {
+		count[s.PriorityLevels[i].Name]++
+	}
 	for i := range s.Flows {
 		for _, name := range shorterNames(s.Flows[i].Name) {
 			count[name]++
@@ -28,6 +34,33 @@ func (s *Summary) NameFlows() {
 			}
 		}
 	}
+}
+
+// Pattern returns what names of many of a kind have in common: with an asterisk in place of each part with digits, such as job-*
+// for job-17 and web-* for web-7d4b9c6f5-x2x4z.
+func Pattern(name string) string {
+	var b strings.Builder
+	for len(name) > 0 {
+		end := strings.IndexAny(name, "-:/.@ ")
+		if end < 0 {
+			end = len(name)
+		}
+		part := name[:end]
+		switch letters := strings.TrimRight(part, "0123456789"); {
+		case !strings.ContainsAny(part, "0123456789"):
+			b.WriteString(part)
+		case letters != part && !strings.ContainsAny(letters, "0123456789"):
+			b.WriteString(letters + "*")
+		default:
+			b.WriteString("*")
+		}
+		if end < len(name) {
+			b.WriteByte(name[end])
+			end++
+		}
+		name = name[end:]
+	}
+	return strings.ReplaceAll(b.String(), "*-*", "*")
 }
 
 // ShortName returns the name that [Summary.NameFlows] has given the flow, the whole one without.

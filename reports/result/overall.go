@@ -9,9 +9,11 @@ import (
 type Overall struct {
 	Status   Status   `json:"status"`
 	Sentence string   `json:"sentence"` // one line that says what happened
-	Harmed   []Harmed `json:"harmed"`   // by harm: requests not served first, then seconds waited
+	Harmed   []Harmed `json:"harmed"`   // victims first, then by harm: requests not served first, then seconds waited
 	Causes   []Cause  `json:"causes"`   // the most important one first
 	Try      []Remedy `json:"try"`      // in the order of the causes
+	Decided  *Decided `json:"decided"`  // the effect that the status follows from; null if another rule decides
+	Judged   []Judged `json:"judged"`   // whose effects were looked at
 	Trust    []Trust  `json:"trust"`    // how far the statistics can be trusted
 
 	// StartNs is the time of day at time 0, since 1970, if the verdict is on a log; else 0. Its times are then times of day.
@@ -29,12 +31,58 @@ const (
 	OK      Status = "ok"
 )
 
-// Harmed is who was harmed: a workload, and of a workload with several flows each of them that was harmed most.
-// Sent = Served + NotServed + Open.
+// Decided is the effect that a status follows from.
+type Decided struct {
+	Of       string  `json:"of"` // as Judged.Of; goal of a goal that failed
+	Name     string  `json:"name"`
+	Figure   string  `json:"figure"` // as in the table of docs/reference/statistics.md: not served, wait p99, stall
+	Value    float64 `json:"value"`
+	Limit    float64 `json:"limit"` // from which on the status is this one
+	Unit     string  `json:"unit"`  // ns, or "" for a share
+	Near     bool    `json:"near"`  // the figure is so near to the limit of a worse status that another run may have it
+	Sentence string  `json:"sentence"`
+}
+
+// The values of Judged.Of.
+const (
+	OfWorkload = "workload"
+	OfLevel    = "priorityLevel"
+	OfFlow     = "flow"
+	OfGoal     = "goal" // only of Decided
+)
+
+// Judged is what a workload, a priority level or a flow is judged by: the figures of its requests without those of flows that
+// were limited or, if Limited, of these alone.
+type Judged struct {
+	Of      string `json:"of"`
+	Name    string `json:"name"`
+	Limited bool   `json:"limited,omitempty"`
+
+	Arrived   int64 `json:"arrived"`
+	NotServed int64 `json:"notServed"`
+	WaitP99Ns int64 `json:"waitP99Ns"` // as far as the waits are enough to know it; else a lower percentile, or 0
+	StallNs   int64 `json:"stallNs"`   // the longest stall, freeze or starvation
+	Grows     bool  `json:"grows,omitempty"`
+
+	Runs int `json:"runs,omitempty"` // of several runs together, in how many it was judged
+}
+
+// Role is whether who was harmed is a victim.
+type Role string
+
+// The roles of who was harmed.
+const (
+	Victim     Role = "victim"  // it asked for no more than its share, or for as much as all others
+	WasLimited Role = "limited" // it asked for more, and flow control did its work: see judge.Limited
+)
+
+// Harmed is who was harmed: a workload, or flows of a workload that replays a log, joined by the pattern of their names; those
+// that were limited by themselves. Sent = Served + NotServed + Open.
 type Harmed struct {
+	Role     Role   `json:"role"`
 	Workload string `json:"workload"`
 	Flow     string `json:"flow"`  // the whole name; "" if the row is of several flows
-	Name     string `json:"name"`  // of the workload or, of one that is recorded, the shortest name of the flow that is unique in the result
+	Name     string `json:"name"`  // of the workload or, of one that is recorded, the shortest name of the flow that is unique in the result, or the pattern of such names
 	Level    string `json:"level"` // the priority level; "" if the requests reached none
 	Flows    int    `json:"flows"` // how many flows the row is of
 
@@ -145,7 +193,7 @@ const (
 
 // NewOverall returns a verdict that says nothing yet.
 func NewOverall() *Overall {
-	return &Overall{Status: OK, Harmed: []Harmed{}, Causes: []Cause{}, Try: []Remedy{}, Trust: []Trust{}}
+	return &Overall{Status: OK, Harmed: []Harmed{}, Causes: []Cause{}, Try: []Remedy{}, Trust: []Trust{}, Judged: []Judged{}}
 }
 
 // Worse says whether a status is worse than another.
@@ -160,6 +208,20 @@ func (h *Harmed) Take(other *Harmed) {
 	n, o := &h.NotServed, &other.NotServed
 	n.Rejected, n.Refused, n.Lost = n.Rejected-o.Rejected, n.Refused-o.Refused, n.Lost-o.Lost
 	n.Deadline, n.Error, n.Unfinished = n.Deadline-o.Deadline, n.Error-o.Error, n.Unfinished-o.Unfinished
+}
+
+// Join adds another row to this one, which is of several flows then.
+func (h *Harmed) Join(other *Harmed) {
+	h.Flow, h.Flows = "", h.Flows+other.Flows
+	if h.Level != other.Level {
+		h.Level = ""
+	}
+	h.Sent, h.Served, h.Open = h.Sent+other.Sent, h.Served+other.Served, h.Open+other.Open
+	h.NotServed.Add(&other.NotServed)
+	if o := other.WaitP99Ns; o != nil && (h.WaitP99Ns == nil || *o > *h.WaitP99Ns) {
+		h.WaitP99Ns = o
+	}
+	h.FromNs, h.ToNs = min(h.FromNs, other.FromNs), max(h.ToNs, other.ToNs)
 }
 
 // Moment writes a time of the run: as a time of day if the verdict is on a log, with the date if that is not the date of

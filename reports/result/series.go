@@ -80,3 +80,18 @@ func Interval(durationNs int64) int64 {
 		}
 	}
 }
+
+// SeatSeconds returns the seats that a priority level had in the window, times seconds.
+func (r *Result) SeatSeconds(level string) (sum float64) {
+	for _, series := range r.Series {
+		if series.Level != level {
+			continue
+		}
+		for i := range series.Points {
+			if p := &series.Points[i]; p.StartNs >= r.Summary.WarmupNs {
+				sum += p.CurrentLimit * p.Seconds()
+			}
+		}
+	}
+	return sum
+}

@@ -327,6 +327,7 @@ type Flow struct {
 	FairShareSeatSeconds float64  `json:"fairShareSeatSeconds"`
 	Ratio                *float64 `json:"ratio"` // service / fair share; null without a fair share
 	StarvationNs         int64    `json:"starvationNs"`
+	Limited              bool     `json:"limited,omitempty"` // it asked for more than its share, and flow control did not let it: see judge.Limited
 
 	Workload string         `json:"-"` // that sent the requests; "" if several did
 	Short    string         `json:"-"` // see ShortName; "" before NameFlows

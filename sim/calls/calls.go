@@ -158,6 +158,16 @@ func (c *Calls) Abandon(nowNs int64, _ *server.Server, r *server.Request, crashe
 	c.freeExecution(x)
 }
 
+// LatencyNs implements server.Calls.
+func (c *Calls) LatencyNs(r *server.Request) (ns int64) {
+	if r.Details.Calls != 0 {
+		for _, call := range c.executions[r.Details.Calls].open {
+			ns = max(ns, call.latencyNs)
+		}
+	}
+	return ns
+}
+
 // Progress implements server.Calls.
 func (c *Calls) Progress(nowNs int64, _ *server.Server, e server.Event) {
 	index, what := e.Index>>stepBits, step(e.Index&(1<<stepBits-1))

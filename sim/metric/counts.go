@@ -37,12 +37,8 @@ type Counts struct {
 type Failures struct {
 	Deadline   int64 `json:"deadline"`   // answered 504, by the server's deadline or otherwise, or the client gave up
 	Error      int64 `json:"error"`      // answered another 5xx, or 429 by the handler
-	Unfinished int64 `json:"unfinished"` // open at the end, no session, and older than the latency p99 of the workload, or without one than UnfinishedNs
+	Unfinished int64 `json:"unfinished"` // open at the end: queued for 1 s or longer, or executing for 5 s longer than by itself
 }
-
-// UnfinishedNs is the age from which on a request that is open at the end is unfinished if no request of its workload has
-// a latency.
-const UnfinishedNs = 10_000_000_000
 
 // Total returns how many failed.
 func (f *Failures) Total() int64 { return f.Deadline + f.Error + f.Unfinished }

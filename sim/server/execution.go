@@ -42,6 +42,17 @@ type Calls interface {
 	Abandon(nowNs int64, s *Server, r *Request, crashed bool)
 	// Progress carries out an event of the kind Progress whose Index is not 0.
 	Progress(nowNs int64, s *Server, e Event)
+	// LatencyNs returns the longest latency of those that r waits for now, as they have been drawn.
+	LatencyNs(r *Request) int64
+}
+
+// CallLateNs returns for how long a request waits for what the server has called beyond the latency of that: it was called
+// back, and the callback waits. It is 0 for a request that does not wait for a call.
+func (s *Server) CallLateNs(nowNs int64, r *Request) int64 {
+	if r.Details == nil || r.Details.step != inCalls {
+		return 0
+	}
+	return max(0, nowNs-r.Details.Spent.sinceNs-s.shared.calls.LatencyNs(r))
 }
 
 // handover is how long requests have their seats before their handlers run.
