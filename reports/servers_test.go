@@ -19,6 +19,7 @@ import (
 	"apfsim/reports/record"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim"
 	"apfsim/sim/metric"
@@ -90,7 +91,7 @@ func runServers(t interface {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return measurement.Result(), lines.Bytes()
+	return judged(measurement.Result()), lines.Bytes()
 }
 
 // addsUp checks that every request of a group has one outcome.
@@ -506,4 +507,10 @@ spec:
 			t.Errorf("%+v is steady", spec.Servers)
 		}
 	}
+}
+
+// judged gives the verdict on a result.
+func judged(r *result.Result) *result.Result {
+	judge.Verdict(r)
+	return r
 }

@@ -30,7 +30,7 @@ func TestStallOfAWorkload(t *testing.T) {
 	s.dispatch(25, m)
 	m = s.arrive(27, mice, flowB, 1)
 	s.reject(28.5, m, queueset.TimedOut) // 1.5 s in which nothing is dispatched either
-	sum := s.collector.Result().Summary
+	sum := judged(s.collector.Result()).Summary
 
 	want := &result.Stall{MaxNs: 13 * second, FromNs: 12 * second, Count: 2, Share: 14.5 / 20, PriorityLevel: "low", Limit: 2, NominalLimit: 3,
 		Raised: &result.LimitChange{AtNs: 20 * second, Limit: 4}, Others: 1}
@@ -65,7 +65,7 @@ func TestOthersDispatchedDuringAStall(t *testing.T) {
 	s.dispatch(14, s.arrive(14, elephants, flowA, 10))
 	s.dispatch(16, s.arrive(16, elephants, flowA, 10))
 	s.dispatch(20, m2)
-	if got := s.collector.Result().Summary.Workloads[mice].Stall; got.MaxNs != 8*second || got.FromNs != 12*second || got.Others != 2 {
+	if got := judged(s.collector.Result()).Summary.Workloads[mice].Stall; got.MaxNs != 8*second || got.FromNs != 12*second || got.Others != 2 {
 		t.Errorf("%+v, want 8 s from 12 s with 2 requests of others dispatched", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestStallsAreThoseOfTheWindow(t *testing.T) {
 	m = s.arrive(20, mice, flowB, 1)
 	s.dispatch(20.9, m)
 	s.arrive(28, mice, flowB, 1)
-	got := s.collector.Result().Summary.Workloads[mice].Stall
+	got := judged(s.collector.Result()).Summary.Workloads[mice].Stall
 	if got.MaxNs != 2*second || got.FromNs != 10*second || got.Count != 2 || got.Share != 4./20 {
 		t.Errorf("%+v, want 2 s from 10 s, 2 of them in 20 %% of the window", got)
 	}
@@ -96,7 +96,7 @@ func TestALimitOfNoSeats(t *testing.T) {
 		s.each(adjustedAt(step.at))
 	}
 	s.arrive(16, mice, flowB, 1)
-	sum := s.collector.Result().Summary
+	sum := judged(s.collector.Result()).Summary
 	to := 20 * second
 	if d := cmp.Diff(&result.NoSeats{MaxNs: 5 * second, FromNs: 15 * second, ToNs: &to, TotalNs: 6 * second, NominalLimit: 3}, sum.PriorityLevels[1].NoSeats); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

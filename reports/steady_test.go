@@ -63,7 +63,7 @@ func summaryOfRun(t *testing.T, sc *scenario.Scenario) *result.Summary {
 	if err := r.Execute(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	return measurement.Result().Summary
+	return judged(measurement.Result()).Summary
 }
 
 // atLeast and atMost are shares of the runs, in percent.
