@@ -40,6 +40,12 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	return shares, fair
 }
 
+// contender is a flow that was queued or rejected in an interval.
+type contender struct {
+	flow int32 // its index
+	at   int   // among the demands
+}
+
 // level is the state of one priority level. The level without a name has the requests that flow control
 // does not handle.
 type level struct {
@@ -90,8 +96,10 @@ type level struct {
 	points  []result.Point
 	lengths [][]int32 // of the queues, at the beginning of each point's interval
 	divider measure.Divider
-	demands []float64 // scratch
-	serves  []float64 // scratch
+	demands []float64   // scratch
+	serves  []float64   // scratch
+	closing []contender // scratch
+	excess  []float64   // by flow: what it asked for above its fair share in intervals in which it was queued or rejected, in seat-nanoseconds
 }
 
 // windowUse integrates over the window. Three hundred seats in use for a year would overflow
@@ -282,7 +290,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 		Rejected: l.now.rejected,
 	}
 	l.now = intervalUse{}
-	l.demands, l.serves = l.demands[:0], l.serves[:0]
+	l.demands, l.serves, l.closing = l.demands[:0], l.serves[:0], l.closing[:0]
 	total := 0.0
 	for i := range l.active {
 		for left := l.active[i]; left != 0; left &= left - 1 {
@@ -291,6 +299,7 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 			service, demand, queued := f.closeInterval(toNs)
 			if queued && toNs > l.fromNs {
 				l.queuedIn[f.index].Set(len(l.points))
+				l.closing = append(l.closing, contender{f.index, len(l.demands)})
 			}
 			total += service
 			p.AskedSeatSeconds += demand / 1e9
@@ -301,8 +310,15 @@ func (l *level) closeInterval(fromNs, toNs int64) {
 			}
 		}
 	}
-	if jain, ok := measure.Jain(l.serves, l.divider.FairShares(total, l.demands)); ok {
+	shares := l.divider.FairShares(total, l.demands)
+	if jain, ok := measure.Jain(l.serves, shares); ok {
 		p.Jain = &jain
+	}
+	for len(l.excess) < len(l.flows) && len(l.closing) > 0 {
+		l.excess = append(l.excess, 0)
+	}
+	for _, c := range l.closing {
+		l.excess[c.flow] += max(0, l.demands[c.at]-shares[c.at])
 	}
 	l.points = append(l.points, p)
 	if len(l.lengths) < len(l.points) {

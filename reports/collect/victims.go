@@ -25,9 +25,17 @@ func (l *level) limitFlows() {
 	for _, f := range l.flows {
 		if f.limited = f.demand/1e9 > median; f.limited { // else it is not worth to describe it
 			flow.set(f)
-			f.limited = judge.Limited(&flow.Flow, median)
+			f.limited = judge.Limited(&flow.Flow, median, l.excessOf(f)/1e9)
 		}
 	}
+}
+
+// excessOf returns what a flow asked for above its fair share while it was queued or rejected.
+func (l *level) excessOf(f *flow) float64 {
+	if int(f.index) < len(l.excess) {
+		return l.excess[f.index]
+	}
+	return 0
 }
 
 // addVictims adds to the evidence the requests of those flows that were not limited, of each workload and level that has limited

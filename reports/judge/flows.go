@@ -26,10 +26,12 @@ func OverDemanding(f *result.Flow) bool {
 }
 
 // Limited says whether a flow was limited, and not a victim of others: its demand exceeds its fair share and twice the median
-// demand of the flows of its level, in seat-seconds, and it was rejected or waited. Flow control did its work there. The
+// demand of the flows of its level, in seat-seconds, and it was rejected or waited. Flow control did its work there. One that got all that it
+// asked for in the end has exceeded its share, too, if it did while it was queued or rejected: excess is what it asked for above it then. The
 // median of an even number of flows is the lower one of the middle two, so that of two flows one can be limited.
-func Limited(f *result.Flow, median float64) bool {
-	return OverDemanding(f) && f.DemandSeatSeconds > 2*median && (f.Rejected > 0 || Waited(&f.Group))
+func Limited(f *result.Flow, median, excess float64) bool {
+	over := OverDemanding(f) || excess > (OverDemandingRatio-1)*f.DemandSeatSeconds
+	return over && f.DemandSeatSeconds > 2*median && (f.Rejected > 0 || Waited(&f.Group))
 }
 
 // Underserved says whether a flow is underserved. One of these conditions is sufficient:

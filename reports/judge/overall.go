@@ -79,11 +79,12 @@ func (d *diagnosis) decide(v *result.Overall) {
 	}
 }
 
-// decide returns the worst status of all who are judged, and the effect that it follows from: of several, the one that exceeds its
-// limit by most or, of those that are no harm, one that is near to a worse status. What is done to flows that were limited is no
+// decide returns the worst status of all who are judged, and the effect that it follows from: of several, one that is near to a worse
+// status, then one on a workload before those on levels and flows, then the one that is most above its limit, by requests that were not served first. What is done to flows that were limited is no
 // more than a warning.
 func decide(judged []result.Judged) (result.Status, *result.Decided) {
-	status, near, excess := result.OK, false, 0.0
+	status, near := result.OK, false
+	var best rank
 	var decided *result.Decided
 	for i := range judged {
 		j := &judged[i]
@@ -100,13 +101,25 @@ func decide(judged []result.Judged) (result.Status, *result.Decided) {
 		if e == nil {
 			continue
 		}
-		by := e.value(j) / max(e.limit(s), 1e-9)
-		if s.Worse(status) || s == status && (isNear && !near || isNear == near && by > excess) {
-			status, near, excess = s, isNear, by
+		r := rank{j.Of, j.NotServed, e.value(j) / max(e.limit(s), 1e-9)}
+		if s.Worse(status) || s == status && (isNear && !near || isNear == near && r.before(&best)) {
+			status, near, best = s, isNear, r
 			decided = e.decided(j, s, isNear)
 		}
 	}
 	return status, decided
+}
+
+// rank orders effects of the same status.
+type rank struct {
+	of        string
+	notServed int64
+	ratio     float64 // of the figure to the limit
+}
+
+func (r *rank) before(other *rank) bool {
+	place := map[string]int{result.OfWorkload: 1, result.OfLevel: 2, result.OfFlow: 3}
+	return cmp.Or(cmp.Compare(place[r.of], place[other.of]), -cmp.Compare(r.notServed, other.notServed), -cmp.Compare(r.ratio, other.ratio)) < 0
 }
 
 // limit returns from which value on the effect has a status, and of result.OK that of a warning, to which it is near.
@@ -313,7 +326,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 			total, how = howNotServed(n)
 		}
 		if limitedCount > 0 {
-			how += fmt.Sprintf(" (%s of them of %s that were limited)", format.Whole(limitedCount), format.Counted(limited, "flow"))
+			how += fmt.Sprintf(" (%s of them of %s that %s limited)", format.Whole(limitedCount), format.Counted(limited, "flow"), Were(int64(limited)))
 		}
 		return fmt.Sprintf("%s of %s %s %s%s%s.", ShareText(total, s.Total.Arrived), requests, Were(total), how, when(s, v.Harmed), why)
 	case s.Replay != nil && s.Replay.RejectedInLog > 0:
@@ -358,7 +371,7 @@ func limitedSentence(r *result.Result, v *result.Overall, flows int) string {
 	} else {
 		text += fmt.Sprintf(" of %s asked for %s of its seats", level, format.Percent(share))
 	}
-	return fmt.Sprintf("%s and %s limited; nobody else was affected.", text, map[bool]string{true: "was", false: "were"}[flows == 1])
+	return fmt.Sprintf("%s and %s limited; nobody else was affected.", text, Were(int64(flows)))
 }
 
 // ShareText writes which part of the requests were not served. A small share says less than the number.

@@ -197,7 +197,7 @@ func TestLimitedFlowsAreNoVictims(t *testing.T) {
 		for i := range 4 {
 			f := result.Flow{Group: result.Group{Name: fmt.Sprintf("s/system:elephant-%d", i), Counts: metric.Counts{Arrived: 20_000, Rejected: 5000}, NotServed: &result.NotServed{Rejected: 5000}},
 				PriorityLevel: "l", Workload: "w", DemandSeatSeconds: 1000, FairShareSeatSeconds: 750}
-			if f.Limited = Limited(&f, 1); !f.Limited {
+			if f.Limited = Limited(&f, 1, 0); !f.Limited {
 				t.Fatal("an elephant is not limited")
 			}
 			s.Flows = append(s.Flows, f)
