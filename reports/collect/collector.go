@@ -36,13 +36,13 @@ type Collector struct {
 	renumbered     map[int]*flow // the flows that have another index, too
 	parts          [][]*part     // by workload and group
 	workloads      *workloadSeries
-	stalls         []stall  // by workload
-	freezes        []freeze // by workload
-	virtual        *Probes  // nil if the run has no probes
-	unclassified   *flow    // all requests that flow control does not handle
-	refused        *group   // the requests that have not reached flow control; nil with servers nil
-	kinds          *kinds   // of requests; nil where the demand is not measured
-	crowd          *crowd   // nil if the scenario does not say up to what executions were measured
+	stalls         []stall             // by workload
+	freezes        []freeze            // by workload
+	virtual        *Probes             // nil if the run has no probes
+	unclassified   *flow               // all requests that flow control does not handle
+	refused        *group              // the requests that have not reached flow control; nil with servers nil
+	kinds          *kinds              // of requests; nil where the demand is not measured
+	beyond         *loadBeyondMeasured // nil if the scenario does not say up to what executions were measured
 	ended          bool
 	seats          seatUse          // at all servers
 	lastly         []*server.Server // those of the run, at its end
@@ -116,7 +116,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 		freezes:   make([]freeze, len(sc.Spec.Workload)),
 		workloads: newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
-	c.crowd = newCrowd(&sc.Spec.Servers)
+	c.beyond = newLoadBeyondMeasured(&sc.Spec.Servers)
 	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
@@ -186,8 +186,8 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
 	f.start(nowNs, r)
-	if c.crowd != nil {
-		c.crowd.begin(r)
+	if c.beyond != nil {
+		c.beyond.begin(r)
 	}
 	if c.kinds != nil {
 		f.ofKind(c.kinds.kindOf(r)).sit(nowNs, r.SeatsHeld())
@@ -242,8 +242,8 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
-	if c.crowd != nil {
-		c.crowd.end(r, c.counts(r))
+	if c.beyond != nil {
+		c.beyond.end(r, c.counts(r))
 	}
 	c.occupy(nowNs, r, f)
 	if r.Opened {

@@ -60,8 +60,8 @@ func (m *Measurement) Result() *result.Result {
 	result.Summary.Fingerprint = m.fingerprint.String()
 	m.windows.Judge(result.Summary)
 	result.Summary.TrustWhatIf()
-	if m.collector.crowd != nil {
-		m.collector.crowd.trust(result.Summary, m.collector.toNs-m.collector.fromNs)
+	if m.collector.beyond != nil {
+		m.collector.beyond.trust(result.Summary, m.collector.toNs-m.collector.fromNs)
 	}
 	result.Summary.TrustThresholds()
 	m.collector.addUnsteady(result.Summary)

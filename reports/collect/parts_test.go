@@ -357,26 +357,26 @@ func TestBeyondTheMeasuredCapacity(t *testing.T) {
 		{&machine.Capacity{Measured: 2, Cores: 1}, 11, "11 % of the requests execute when more than 2 do at a time, up to which the capacity was measured"},
 	} {
 		s := &result.Summary{}
-		if crowd := newCrowd(&scenario.Servers{Settings: server.Settings{Capacity: c.capacity, Replicas: 2}}); crowd != nil {
+		if beyond := newLoadBeyondMeasured(&scenario.Servers{Settings: server.Settings{Capacity: c.capacity, Replicas: 2}}); beyond != nil {
 			at := func(index int16) *server.Request {
 				r := &server.Request{}
 				r.Server = index
 				return r
 			}
 			for _, index := range []int16{0, 0, 1, 1} {
-				crowd.begin(at(index))
+				beyond.begin(at(index))
 			}
 			for i := range 100 {
 				if i < c.crowded {
-					crowd.begin(at(1))
-					crowd.end(at(1), true)
+					beyond.begin(at(1))
+					beyond.end(at(1), true)
 				} else {
-					crowd.end(at(0), true)
-					crowd.begin(at(0))
+					beyond.end(at(0), true)
+					beyond.begin(at(0))
 				}
 			}
 			s.Total.Execution = &result.Distribution{Count: 100, MeanNs: 4e9} // two at a time at each server in 100 s
-			crowd.trust(s, 100e9)
+			beyond.trust(s, 100e9)
 		}
 		notes := s.Verdict.Notes()
 		if c.want == "" && len(notes) > 0 || c.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0], c.want)) {

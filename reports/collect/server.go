@@ -151,8 +151,8 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 		c.workloads.GivenUp(r)
 	} else {
 		f.outstanding -= unserved(nowNs, r)
-		if c.crowd != nil && r.FinishNs < 0 {
-			c.crowd.end(r, false)
+		if c.beyond != nil && r.FinishNs < 0 {
+			c.beyond.end(r, false)
 		}
 		c.leave(nowNs, r, f)
 		f.level.leave(nowNs, r.SeatsHeld())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/reports/format"
 	"apfsim/reports/measure"
 	"apfsim/sim/metric"
 )
@@ -62,6 +63,29 @@ func (s *Summary) addTrustFirst(id, sentence string) {
 	last := all[len(all)-1]
 	copy(all[1:], all)
 	all[0] = last
+}
+
+// LoadBeyondMeasured is how far a run goes beyond the load with which its executions or its capacity were measured.
+type LoadBeyondMeasured struct {
+	Executing, Average float64 // requests that a server executes at a time, on average, and did when they were measured; 0 unless it is many more
+	Share              float64 // of the executions, those among more than Measured at a time
+	Measured           int
+	Unknown            bool // there is no law that says how long these take
+}
+
+// TrustLoad adds the reason BeyondFit or UnknownCapacity.
+func (s *Summary) TrustLoad(l *LoadBeyondMeasured) {
+	switch {
+	case l.Executing > 0:
+		s.AddTrust(UnknownCapacity, fmt.Sprintf("a server executes %s requests at a time on average. The executions are those of a server that executes %s, and its capacity is unknown: it may be much slower",
+			format.Digits(l.Executing), format.Digits(l.Average)))
+	case l.Unknown:
+		s.AddTrust(UnknownCapacity, fmt.Sprintf("%s of the requests execute when more than %d do at a time. The executions are those of a server that seldom executes more, and its capacity is unknown: it may be much slower",
+			format.Percent(l.Share), l.Measured))
+	default:
+		s.AddTrust(BeyondFit, fmt.Sprintf("%s of the requests execute when more than %d do at a time, up to which the capacity was measured: how the server executes more is extrapolated",
+			format.Percent(l.Share), l.Measured))
+	}
 }
 
 // TrustWhatIf adds the reason WhatIf if servers estimate seats by other numbers than kube-apiserver does.
