@@ -22,18 +22,18 @@ const (
 	NoWorkload = "no-workload" // nothing was run
 )
 
-// judge computes the verdict: harm if something stops to work, watch if limits or seats change for the worse, else ok.
+// judge computes the verdict: harm if something stops to work, a warning if few requests were not served, or limits or seats change for the worse, else ok.
 func (a *Answer) judge() {
 	v := result.NewOverall()
 	a.Verdict = v
-	harms, watches := a.harms(), a.watches()
+	harms, warnings := a.harms(), a.warnings()
 	switch {
 	case len(harms) > 0:
 		v.Status = result.Harm
-	case len(watches) > 0:
+	case len(warnings) > 0:
 		v.Status = result.Warning
 	}
-	said := append(harms, watches...)
+	said := append(harms, warnings...)
 	if len(said) == 0 {
 		said = []string{a.nothing()}
 	}
@@ -45,20 +45,30 @@ func (a *Answer) judge() {
 	a.addTrust()
 }
 
+// notServed says how many requests were not served during and after the rollout, and what that is.
+func (a *Answer) notServed() (text string, status result.Status) {
+	r := a.Rollout
+	if r == nil {
+		return "", result.OK
+	}
+	not := r.During.NotServed
+	not.Add(&r.After.NotServed)
+	n, sent := not.Total(), r.During.Sent+r.After.Sent
+	if n == 0 {
+		return "", result.OK
+	}
+	text = fmt.Sprintf("%s of %s requests %s not served during and after %s: %s", judge.ShareText(n, sent), format.Whole(sent), judge.Were(n),
+		format.Counted(r.Runs, "simulated rollout"), notServedText(&not))
+	if share := r.Before.share(); share > 0 {
+		text += fmt.Sprintf(" (%s before it)", format.Percent(share))
+	}
+	return text + ".", judge.StatusOfNotServed(n, sent)
+}
+
 // harms says what stops to work, in sentences, the most important one first.
 func (a *Answer) harms() (all []string) {
-	if r := a.Rollout; r != nil {
-		not := r.During.NotServed
-		not.Add(&r.After.NotServed)
-		if n := not.Total(); n > 0 {
-			sent := r.During.Sent + r.After.Sent
-			text := fmt.Sprintf("%s of %s requests %s not served during and after %s: %s", judge.ShareText(n, sent), format.Whole(sent), judge.Were(n),
-				format.Counted(r.Runs, "simulated rollout"), notServedText(&not))
-			if share := r.Before.share(); share > 0 {
-				text += fmt.Sprintf(" (%s before it)", format.Percent(share))
-			}
-			all = append(all, text+".")
-		}
+	if text, status := a.notServed(); status == result.Harm {
+		all = append(all, text)
 	}
 	for i := range a.Objects {
 		if o := &a.Objects[i]; o.Change == advice.Deleted && o.Used > 0 {
@@ -80,8 +90,11 @@ func (a *Answer) harms() (all []string) {
 	return all
 }
 
-// watches says what changes for the worse, in sentences.
-func (a *Answer) watches() (all []string) {
+// warnings says what changes for the worse, in sentences.
+func (a *Answer) warnings() (all []string) {
+	if text, status := a.notServed(); status == result.Warning {
+		all = append(all, text)
+	}
 	if text := a.longerWaits(); text != "" {
 		all = append(all, text)
 	}

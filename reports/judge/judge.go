@@ -79,6 +79,12 @@ func surelyNotServed(j *result.Judged) float64 {
 	return max(0, n-1.645*math.Sqrt(n)) / float64(j.Arrived)
 }
 
+// StatusOfNotServed returns the status of so many requests of others that were not served.
+func StatusOfNotServed(n, of int64) result.Status {
+	s, _ := effects[0].status(&result.Judged{Arrived: of, NotServed: n})
+	return s
+}
+
 // status returns what an effect on somebody is: result.OK below the limit of a warning. near says that the next worse status
 // begins so closely above the figure that another run may have it.
 func (e *effect) status(j *result.Judged) (s result.Status, near bool) {
