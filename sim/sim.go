@@ -161,6 +161,9 @@ func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note))
 	r.clients.OnNote(f)
 }
 
+// Clients returns those who send the requests of the run.
+func (r *Run) Clients() *workload.Clients { return r.clients }
+
 // OnPassed makes f be called whenever something happens to a request at an aggregated server, of which
 // [calls.Calls.AggregatedServers] has the names. f must not call back. It panics once the run executes.
 func (r *Run) OnPassed(f func(nowNs int64, p calls.Passed)) {

@@ -229,7 +229,7 @@ func (a *Answer) complete(c *Candidate) error {
 	}
 	a.Clients = append(a.Clients, a.search.problem.clientNotes()...)
 	for _, kind := range Kinds {
-		if kind != "clients" && !slices.Contains(a.search.Kinds, kind) {
+		if (kind != "clients" || len(a.search.problem.missingLimits()) > 0) && !slices.Contains(a.search.Kinds, kind) {
 			a.NotTried = append(a.NotTried, kind)
 		}
 	}
@@ -313,7 +313,7 @@ func (a *Answer) compareSeats(now *advice.SeatDivision) {
 // ofWorkload says whether a statistic is one that says who gains and who loses.
 func ofWorkload(n *metric.Name) bool {
 	percent, is := n.Percent()
-	return len(n.Tags) == 1 && n.Tags[0].Name == metric.TagWorkload && (n.Metric == "rejected" && n.Stat == "rate" || n.Metric == "wait" && is && percent == 99)
+	return len(n.Tags) == 1 && n.Tags[0].Name == metric.TagWorkload && (n.Metric == "rejected" && n.Stat == "rate" || n.Metric == "wait" && is && percent == 99 || compare.SeenByClient(n))
 }
 
 // figures returns the statistics of the goals and those that say who gains and who loses.

@@ -28,6 +28,7 @@ const (
 	NewLevel     Class = "3"  // a level and a FlowSchema
 	Suggested    Class = "4"  // the fields of 2a to 2d of an object that servers maintain
 	ServerLimits Class = "5"  // what a restart of the servers changes
+	ClientLimits Class = "6"  // rate limits of clients, which others have to change
 )
 
 // Kinds are the kinds of changes that can be allowed and forbidden, in the order of their classes.
@@ -39,7 +40,7 @@ var Usual = []string{"flowschemas", "lending", "queues", "levels", "suggested"}
 // kindOf is the kind of a class.
 var kindOf = map[Class]string{
 	SameLevel: "flowschemas", OtherLevel: "flowschemas", Lending: "lending", QueueLength: "queues", Queues: "queues",
-	Shares: "levels", NewLevel: "levels", Suggested: "suggested", ServerLimits: "server",
+	Shares: "levels", NewLevel: "levels", Suggested: "suggested", ServerLimits: "server", ClientLimits: "clients",
 }
 
 // Cost is what a change costs those who make it and others. It is known before anything is run.
@@ -76,10 +77,11 @@ const serverKind = "kube-apiserver"
 // serversPath is the path of a change of the number of servers.
 const serversPath = "replicas"
 
-// Change is a field of an object that a candidate sets, or a flag of the servers.
+// Change is a field of an object that a candidate sets, a flag of the servers, or a field of the scenario that says what a client
+// does.
 type Change struct {
-	Kind string `json:"kind"` // FlowSchema, PriorityLevelConfiguration or kube-apiserver
-	Name string `json:"name"` // of the object; "" of a server
+	Kind string `json:"kind"` // FlowSchema, PriorityLevelConfiguration, kube-apiserver or client
+	Name string `json:"name"` // of the object, or the workload of a client; "" of a server
 	Path string `json:"path"`
 	From any    `json:"from"` // nil of a new object or field
 	To   any    `json:"to"`
@@ -99,6 +101,7 @@ type Candidate struct {
 	objects  config.Objects // that are changed or added
 	requests int            // max-requests-inflight; 0: as it is
 	servers  int            // their number; 0: as it is
+	limit    *clientLimit   // of clients; nil: as it is
 	value    int            // of the field; of a new level its seats; 0 of a candidate without one
 	moves    string         // what is moved, "" of a candidate that moves nothing
 	kind     string         // the kind of the change, whoever maintains the object
@@ -123,6 +126,9 @@ func (c *Candidate) scenarioOf(sc *scenario.Scenario) *scenario.Scenario {
 	}
 	if c.servers > 0 {
 		own.Spec.Servers.Replicas = c.servers
+	}
+	if c.limit != nil {
+		own.Spec.Workload = c.limit.applyTo(sc.Spec.Workload)
 	}
 	return &own
 }
@@ -152,6 +158,10 @@ func (p *problem) describe(c *Candidate) *advice.SeatDivision {
 	if c.servers > 0 {
 		c.Cost.Objects += 1 + c.servers - p.Spec.Servers.Replicas // each new one costs more than to start the present ones anew
 		c.Changes = append(c.Changes, Change{Kind: serverKind, Path: serversPath, From: p.Spec.Servers.Replicas, To: c.servers})
+	}
+	if c.limit != nil {
+		c.Cost.Objects += len(c.limit.workloads)
+		c.Changes = append(c.Changes, c.limit.changes(p.Spec.Workload)...)
 	}
 	after := divide(p, c.scenarioOf(p.Scenario))
 	for i := range p.seats.Levels {

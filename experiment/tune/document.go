@@ -116,6 +116,9 @@ func (a *Answer) answer() *report.Answer {
 	if a.Candidates == 0 {
 		sentence = "There is no candidate among the changes that are allowed."
 	}
+	if missing := a.search.problem.missingLimits(); len(missing) > 0 {
+		sentence += " " + missing[0]
+	}
 	if a.OutOfBudget {
 		sentence = fmt.Sprintf("The budget of %s ended the search before one of %s was confirmed.", format.Counted(a.search.Budget, "run"), format.Counted(a.Candidates, "candidate"))
 	}
@@ -159,6 +162,9 @@ func (a *Answer) costSentence() string {
 	costs := []string{"changes " + format.Counted(c.Objects, "object")}
 	if c.Class == ServerLimits {
 		costs = []string{"restarts the servers"}
+	}
+	if c.Class == ClientLimits {
+		costs = []string{"changes " + format.Counted(c.Objects, "client") + ", which those who run them have to do"}
 	}
 	if n := a.Selected.servers - a.search.present.Spec.Servers.Replicas; n > 0 {
 		costs = []string{"adds " + format.Counted(n, "server")}

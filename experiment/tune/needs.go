@@ -12,6 +12,9 @@ import (
 func (a *Answer) needs() (all []string) {
 	all = []string{}
 	p, s := a.search.problem, &a.search.present.Spec.Servers
+	if all = append(all, p.missingLimits()...); p.onlyByClients() {
+		return all
+	}
 	byLevel, total := p.asked()
 	seats := (s.MaxRequestsInflight + s.MaxMutatingRequestsInflight) * s.Replicas
 	if total > float64(seats) {

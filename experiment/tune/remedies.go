@@ -133,6 +133,10 @@ func (p *problem) changeable(l *config.PriorityLevel) bool {
 
 // Candidates lists all candidates, the cheapest first.
 func (p *problem) candidates() []*Candidate {
+	p.clientLimits()
+	if p.onlyByClients() {
+		return p.cheapestFirst()
+	}
 	p.mergeFlows()
 	p.moves()
 	p.accountMoves()
@@ -150,6 +154,11 @@ func (p *problem) candidates() []*Candidate {
 	p.serverLimits()
 	p.replicas()
 	p.pairs()
+	return p.cheapestFirst()
+}
+
+// cheapestFirst returns the candidates of all families in the order of their costs.
+func (p *problem) cheapestFirst() []*Candidate {
 	var all []*Candidate
 	for _, f := range p.families {
 		all = append(all, f.all...)
@@ -214,9 +223,9 @@ func without(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// ofClients are the remedies that change clients. They are not searched: another team has to make them, and a scenario says how
-// its clients are.
-var ofClients = []result.RemedyID{result.LimitClient, result.ListInPages, result.WatchInstead}
+// ofClients are the remedies that change clients. But for their rate limits, they are not searched: another team has to make them,
+// and a scenario says how its clients are.
+var ofClients = []result.RemedyID{result.LimitClient, result.RaiseClientLimit, result.MoreWorkers, result.ListInPages, result.WatchInstead}
 
 // clientNotes returns what the clients can do against the causes, which the documentation of Kubernetes names first.
 func (p *problem) clientNotes() (notes []string) {

@@ -91,19 +91,25 @@ func (a *Answer) undo() []string {
 		commands = append(commands, "kubectl delete "+strings.Join(added, " "))
 	}
 	for i := range c.Changes {
-		if ch := &c.Changes[i]; ch.Kind == serverKind {
-			commands = append(commands, serverText(ch.Path, ch.From))
+		if ch := &c.Changes[i]; ch.elsewhere() {
+			commands = append(commands, ch.command(ch.From))
 		}
 	}
 	return commands
 }
 
-// serverText says with which flag servers are started, or how many there are.
-func serverText(path string, value any) string {
-	if path == serversPath {
+// elsewhere says whether a change is of no object: of servers, or of clients.
+func (ch *Change) elsewhere() bool { return ch.Kind == serverKind || ch.Kind == clientKind }
+
+// command says with which flag servers are started, or how many there are, or what is set in a client.
+func (ch *Change) command(value any) string {
+	switch {
+	case ch.Kind == clientKind:
+		return fmt.Sprintf("in the client %s, set %s to %s", ch.Name, ch.Path[strings.LastIndex(ch.Path, ".")+1:], textOf(value))
+	case ch.Path == serversPath:
 		return fmt.Sprintf("kube-apiserver: %s servers", textOf(value))
 	}
-	return fmt.Sprintf("kube-apiserver --%s=%s", path, textOf(value))
+	return fmt.Sprintf("kube-apiserver --%s=%s", ch.Path, textOf(value))
 }
 
 // Manifest returns the objects of the selected change for kubectl apply, in a version that the release serves. Comments say
@@ -113,8 +119,8 @@ func (a *Answer) Manifest() ([]byte, error) {
 	var head strings.Builder
 	fmt.Fprintf(&head, "# %s\n", c.Sentence)
 	for i := range c.Changes {
-		if ch := &c.Changes[i]; ch.Kind == serverKind {
-			fmt.Fprintf(&head, "# %s\n", serverText(ch.Path, ch.To))
+		if ch := &c.Changes[i]; ch.elsewhere() {
+			fmt.Fprintf(&head, "# %s\n", ch.command(ch.To))
 			comment(&head, ch.Because)
 		}
 	}

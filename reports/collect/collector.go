@@ -54,6 +54,9 @@ type Collector struct {
 	handlers *server.Handlers // nil without a store
 	notes    []notes          // of clients that behave, by workload, and of all
 
+	wishes     []wishes    // by workload
+	queues     []workQueue // of workloads of controllers
+	queueOf    func(nowNs int64, workload int) (depth int, oldestNs int64)
 	noteSeries noteSeries
 	evidence   evidence
 }
@@ -118,8 +121,14 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 	}
 	c.beyond = newLoadBeyondMeasured(&sc.Spec.Servers)
 	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
+	c.wishes = make([]wishes, len(sc.Spec.Workload))
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
+	}
+	for i := range sc.Spec.Workload {
+		if b := sc.Spec.Workload[i].Behaviour; b != nil && b.Controller != nil {
+			c.queues = append(c.queues, workQueue{workload: i})
+		}
 	}
 	if measuresDemand(&sc.Spec) {
 		c.kinds = &kinds{}
@@ -352,6 +361,7 @@ func (c *Collector) interval(nowNs int64) {
 		for _, s := range c.servers {
 			s.closeInterval(c.intervalFromNs, nowNs)
 		}
+		c.readQueues(nowNs)
 		c.noteSeries.closeInterval(c.intervalFromNs, nowNs)
 		c.workloads.CloseInterval(nowNs, nowNs >= c.toNs)
 		c.intervalFromNs = nowNs

@@ -93,6 +93,10 @@ func (c *Collector) evidenceOf() *result.Evidence {
 	for i := range e.Workloads {
 		spec, w := &c.scenario.Spec.Workload[i], &e.Workloads[i]
 		w.Recorded = spec.Arrivals.Trace != nil
+		w.Limit = limitOf(spec, &c.wishes[i])
+		if b := spec.Behaviour; b != nil && b.Controller != nil {
+			w.Workers = spec.Clients * b.Controller.Workers
+		}
 		if outer, _, is := strings.Cut(spec.Name, "/"); is {
 			w.Callbacks = outer
 		}

@@ -96,6 +96,9 @@ func (c *Collector) Note(nowNs int64, workload int, n *workload.Note) {
 	if nowNs < c.fromNs {
 		return
 	}
+	if n.Event == metric.Limited {
+		c.wishes[workload].add(nowNs - n.Ns)
+	}
 	c.notes[len(c.notes)-1].add(nowNs, n)
 	c.notes[workload].add(nowNs, n)
 }
@@ -107,6 +110,9 @@ func (c *Collector) addNotes(s *result.Summary) {
 		if w := &c.scenario.Spec.Workload[i]; w.Behaviour != nil || w.RateLimit != nil {
 			s.Workloads[i].Clients, behaves = c.notes[i].result(), true
 		}
+	}
+	for i := range c.queues {
+		s.Workloads[c.queues[i].workload].Clients.Queue = c.queues[i].result()
 	}
 	if behaves {
 		s.Total.Clients = c.notes[len(c.notes)-1].result()

@@ -379,9 +379,32 @@ func (c *Comparison) decide() {
 	})
 }
 
+// SeenByClients are the statistics of what clients see that no server does, without the tag of their workload.
+var SeenByClients = []metric.Name{
+	{Metric: "leaderLost", Stat: "count"},
+	{Metric: "neverSent", Stat: "count"},
+	{Metric: "clientLatency", Stat: "p", Percentile: 99},
+	{Metric: "limiterWait", Stat: "mean"},
+}
+
+// SeenByClient says whether a statistic is one of SeenByClients.
+func SeenByClient(id *metric.Name) bool { return seenByClients(id) < len(SeenByClients) }
+
+// seenByClients returns the place of a statistic in SeenByClients, which are listed first.
+func seenByClients(id *metric.Name) int {
+	at := slices.IndexFunc(SeenByClients, func(n metric.Name) bool {
+		return n.Metric == id.Metric && n.Stat == id.Stat && n.Percentile == id.Percentile
+	})
+	if at < 0 {
+		return len(SeenByClients)
+	}
+	return at
+}
+
 // compareListed orders the changes of one outcome as they are listed.
 func compareListed(a, b *Change) int {
 	return cmp.Or(
+		cmp.Compare(seenByClients(&a.ID), seenByClients(&b.ID)),
 		compareBool(a.PriorityLevel != "", b.PriorityLevel != ""), // flows last, as there are many
 		// The minimum of a duration is usually close to 0, so that a negligible difference is a
 		// large relative change.

@@ -32,7 +32,11 @@ const leastShare = 0.1
 // causes returns the causes, the most important one first.
 func (d *diagnosis) causes() []result.Cause {
 	found := d.failures()
+	clients := d.clientCauses()
 	for i := range d.Summary.PriorityLevels {
+		if len(clients) > 0 && d.unaffected(i) {
+			continue // no advice about its seats beside
+		}
 		for _, c := range d.atLevel(i) {
 			found = join(found, c)
 		}
@@ -43,6 +47,7 @@ func (d *diagnosis) causes() []result.Cause {
 	if c := d.conflicts(); c != nil {
 		found = append(found, *c)
 	}
+	found = append(found, clients...)
 	slices.SortStableFunc(found, func(a, b cause) int {
 		if a.main != b.main {
 			if a.main {
@@ -304,12 +309,7 @@ func (d *diagnosis) conflicts() *cause {
 		if w.Clients == nil {
 			continue
 		}
-		count := func(metric string) int64 {
-			if n := w.Clients.Noted(metric); n != nil {
-				return n.Count
-			}
-			return 0
-		}
+		count := w.Clients.Count
 		if n := count("conflicts"); n > 0 && count("lostWrites") > 0 || count("overwritten") > 0 {
 			lost, overwritten, conflicts = lost+count("lostWrites"), overwritten+count("overwritten"), conflicts+n
 			c.Workloads = append(c.Workloads, w.Name)
@@ -365,6 +365,10 @@ func Clause(c *result.Cause) string {
 		return "writers changed the same objects"
 	case result.ByRetries:
 		return "clients sent rejected requests again"
+	case result.ByClientLimit:
+		return first + " waited for its own rate limit"
+	case result.ByWorkers:
+		return first + " has too few workers"
 	case result.ByInFlightLimit:
 		return "a limit of requests in flight was reached"
 	}

@@ -60,6 +60,7 @@ var effects = []effect{
 	{"stall", result.StallNs, HarmStallNs, "ns", 0.5, func(j *result.Judged) float64 { return float64(j.StallNs) }, nil, func(name string, j *result.Judged) string {
 		return fmt.Sprintf("no request of %s was served for %s", name, format.Duration(float64(j.StallNs)))
 	}},
+	ownLimitEffect, neverSentEffect, leadersLostEffect,
 }
 
 func share(n, of int64) float64 {
@@ -105,7 +106,7 @@ func (e *effect) status(j *result.Judged) (s result.Status, near bool) {
 // worst returns the worst effect on somebody, the nearest to a worse status of those that are as bad; nil without any.
 func worst(j *result.Judged) (at *effect, status result.Status, near bool) {
 	status = result.OK
-	if j.Arrived == 0 {
+	if j.Arrived == 0 && !seesHarm(j) {
 		return nil, status, false
 	}
 	for i := range effects {
@@ -134,18 +135,25 @@ func judgedGroup(g *result.Group) *result.Judged {
 	if g.Freeze != nil {
 		j.StallNs = max(j.StallNs, g.Freeze.MaxNs)
 	}
+	addClients(j, g.Clients)
 	return j
 }
 
 // surelyWaited returns the wait p99 or, of too few waits for that, the highest percentile that they are enough for: the p99 is
 // no less. It is 0 if nothing can be said.
 func surelyWaited(g *result.Group) int64 {
-	ns, n, _ := g.WaitP99Ns()
-	w := g.Wait
-	switch {
-	case measure.Enough(99, n):
+	if ns, n, _ := g.WaitP99Ns(); measure.Enough(99, n) {
 		return ns
+	}
+	return surely(g.Wait)
+}
+
+// surely is surelyWaited of a distribution.
+func surely(w *result.Distribution) int64 {
+	switch {
 	case w == nil:
+	case measure.Enough(99, w.Count):
+		return w.P99Ns
 	case measure.Enough(90, w.Count):
 		return w.P90Ns
 	case measure.Enough(50, w.Count):
@@ -156,10 +164,11 @@ func surelyWaited(g *result.Group) int64 {
 
 // Group returns the judgement of a group, Neutral if no request arrived.
 func Group(g *result.Group) Judgement {
-	if g.Arrived == 0 {
+	j := judgedGroup(g)
+	if g.Arrived == 0 && !seesHarm(j) {
 		return Neutral
 	}
-	_, status, _ := worst(judgedGroup(g))
+	_, status, _ := worst(j)
 	return markOf(status)
 }
 
@@ -171,7 +180,7 @@ func Mark(v *result.Overall, of, name string) Judgement {
 	}
 	for i := range v.Judged {
 		j := &v.Judged[i]
-		if j.Of != of || j.Name != name || j.Arrived == 0 {
+		if j.Of != of || j.Name != name || j.Arrived == 0 && !seesHarm(j) {
 			continue
 		}
 		_, s, _ := worst(j)

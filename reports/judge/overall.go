@@ -94,7 +94,7 @@ func decide(judged []result.Judged) (result.Status, *result.Decided) {
 		}
 		if s != result.OK && e == nil {
 			if status == result.OK {
-				status, decided = s, &result.Decided{Of: j.Of, Name: j.Name, Figure: "growth", Sentence: fmt.Sprintf("the waits or the backlog of %s grow", j.Name)}
+				status, decided = s, &result.Decided{Of: j.Of, Name: j.Name, Figure: growth, Sentence: fmt.Sprintf("the waits or the backlog of %s grow", j.Name)}
 			}
 			continue
 		}
@@ -147,6 +147,8 @@ func (e *effect) decided(j *result.Judged, s result.Status, near bool) *result.D
 		return format.Percent(value)
 	}
 	switch {
+	case s == result.Harm && e.harm == 0:
+		d.Sentence += ", and any is harm"
 	case s == result.OK:
 		d.Sentence += fmt.Sprintf(", near the limit of a warning, %s", limit(e.warning))
 	case near:
@@ -318,6 +320,8 @@ func sentence(r *result.Result, v *result.Overall) string {
 		return fmt.Sprintf("All %s were served if executions take as long as with the smaller load of the log, which is not known.", requests)
 	case v.Status == result.Unknown:
 		return fmt.Sprintf("All %s were served%s. That is not so with each capacity that the servers may have.", requests, waitsAtMost(s))
+	case len(v.Causes) > 0 && decidedByClients(v):
+		return v.Causes[0].Sentence
 	case victims == 0 && limited > 0 && v.Decided != nil && v.Decided.Of != result.OfGoal:
 		return limitedSentence(r, v, limited)
 	case total > 0:
@@ -590,6 +594,7 @@ func (d *diagnosis) harmedGroup(g *result.Group, workload string, fromNs, toNs i
 	if ns, _, ok := g.WaitP99Ns(); ok {
 		h.WaitP99Ns = &ns
 	}
+	h.OwnLimitNs = ownLimitNs(g.Clients)
 	return h
 }
 
@@ -723,7 +728,7 @@ func explains(c *result.Cause, h *result.Harmed) bool {
 		return n.Refused+n.Lost+n.Error > 0
 	case result.ByInFlightLimit:
 		return n.Rejected > 0
-	case result.ByConflict:
+	case result.ByConflict, result.ByClientLimit, result.ByWorkers:
 		return slices.Contains(c.Workloads, h.Workload)
 	default:
 		return n.Deadline+n.Error+n.Unfinished > 0 && (len(c.Workloads) == 0 || slices.Contains(c.Workloads, h.Workload))

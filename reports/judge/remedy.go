@@ -53,6 +53,10 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 			add(c, result.ChangeHandSize, "Raise handSize of %s, which lowers the most seats of a request.", c.Level)
 			add(c, result.ListInPages, "Let %s list in pages.", who)
 			add(c, result.WatchInstead, "Let %s watch instead of listing.", who)
+		case result.ByClientLimit:
+			add(c, result.RaiseClientLimit, "%s", raiseLimit(c))
+		case result.ByWorkers:
+			add(c, result.MoreWorkers, "%s", moreWorkers(c))
 		case result.ByStoppedServer:
 			add(c, result.MoreReplicas, "Let a server serve until the load balancer knows that it stops, and run one more.")
 		case result.ByInFlightLimit:

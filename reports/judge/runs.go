@@ -17,7 +17,7 @@ type Runs struct {
 	weights []float64 // of the causes
 	runs    []judgedRun
 	judged  []result.Judged // sums, of the runs in which they were judged
-	grew    map[string]int  // by level, in how many runs its waits or backlog grew
+	grew    map[string]int  // by Of and name, in how many runs its waits or backlog grew
 }
 
 // judgedRun is the verdict on one run.
@@ -78,8 +78,9 @@ func (a *Runs) addJudged(j *result.Judged) {
 	o.Runs++
 	o.Arrived, o.NotServed = o.Arrived+j.Arrived, o.NotServed+j.NotServed
 	o.WaitP99Ns, o.StallNs = o.WaitP99Ns+j.WaitP99Ns, o.StallNs+j.StallNs
+	o.OwnLimitNs, o.NeverSent, o.LeadersLost = o.OwnLimitNs+j.OwnLimitNs, o.NeverSent+j.NeverSent, o.LeadersLost+j.LeadersLost
 	if j.Grows {
-		a.grew[j.Name]++
+		a.grew[j.Of+j.Name]++
 	}
 }
 
@@ -90,9 +91,9 @@ func (a *Runs) together() []result.Judged {
 	n := int64(len(a.runs))
 	for i := range all {
 		j := &all[i]
-		j.WaitP99Ns, j.StallNs = j.WaitP99Ns/n, j.StallNs/n
+		j.WaitP99Ns, j.StallNs, j.OwnLimitNs = j.WaitP99Ns/n, j.StallNs/n, j.OwnLimitNs/n
 		j.Arrived = j.Arrived * n / int64(j.Runs)
-		j.Grows = j.Of == result.OfLevel && !j.Limited && 2*a.grew[j.Name] > len(a.runs)
+		j.Grows = !j.Limited && 2*a.grew[j.Of+j.Name] > len(a.runs)
 	}
 	return all
 }
@@ -118,7 +119,9 @@ func (a *Runs) addHarmed(h *result.Harmed) {
 }
 
 // causeKey is the same for the same cause in several runs.
-func causeKey(c *result.Cause) string { return string(c.Kind) + "\x00" + c.Level }
+func causeKey(c *result.Cause) string {
+	return string(c.Kind) + "\x00" + c.Level + "\x00" + ofClients(c)
+}
 
 func (a *Runs) addCause(c *result.Cause, weight float64) {
 	all := a.verdict.Causes

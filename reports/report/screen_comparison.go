@@ -40,6 +40,48 @@ var (
 	comparedOfLevels    = []comparedStatistic{{"In use", "in use", "utilisation", utilisationMean}, {"Rejected", "rejected", "rejected", judge.Rejected}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
 )
 
+// comparedOfClients are compare.SeenByClients.
+var comparedOfClients = []comparedStatistic{
+	{"Leaders lost", "leaders lost", "leaderLost", compare.SeenByClients[0]}, {"Never sent", "never sent", "neverSent", compare.SeenByClients[1]},
+	{"Client latency p99", "client latency p99", "clientLatency", compare.SeenByClients[2]}, {"Own limit mean", "own limit mean", "limiterWait", compare.SeenByClients[3]},
+}
+
+// clientRows returns the rows of workloads that lost leaders or waited for their own rate limits on a side, and those of
+// comparedOfClients that any of them has.
+func (s *sides) clientRows(c *compare.Comparison) (rows []*beforeAfter, statistics []comparedStatistic) {
+	has := func(e *compare.Estimate) bool { return e != nil && e.Mean > 0 }
+	all := s.rows(c, "workload", comparedOfClients)
+	any := make([]bool, len(comparedOfClients))
+	for _, row := range all {
+		waited := false
+		for i, one := range row.statistics {
+			waited = waited || comparedOfClients[i].term != "clientLatency" && (has(one.base) || has(one.head))
+		}
+		if !waited {
+			continue
+		}
+		rows = append(rows, row)
+		for i, one := range row.statistics {
+			any[i] = any[i] || has(one.base) || has(one.head)
+		}
+	}
+	for i, st := range comparedOfClients {
+		if any[i] {
+			statistics = append(statistics, st)
+		}
+	}
+	for _, row := range rows {
+		kept := row.statistics[:0]
+		for i, one := range row.statistics {
+			if any[i] {
+				kept = append(kept, one)
+			}
+		}
+		row.statistics = kept
+	}
+	return rows, statistics
+}
+
 // row returns the statistics of a workload or level; of all requests if the tag is "". It is nil if no side has
 // requests of it.
 func (s *sides) row(tag, name string, statistics []comparedStatistic) *beforeAfter {
@@ -128,7 +170,11 @@ func comparisonScreen(c *compare.Comparison) (*Answer, Section) {
 		return nil, screen
 	}
 	workloads := both.rows(c, "workload", comparedOfWorkloads)
-	answer := comparisonAnswer(c, workloads)
+	clients, seen := both.clientRows(c)
+	answer := comparisonAnswer(c, withClients(workloads, clients))
+	if len(clients) > 0 {
+		screen.Parts = append(screen.Parts, tablePart(beforeAfterTable("clients-before-after", "What clients see, base → head", "workload", seen, clients), "")...)
+	}
 	table := beforeAfterTable("before-after", "Workloads, base → head", "workload", comparedOfWorkloads, workloads)
 	if all := both.row("", "all", comparedOfWorkloads); all != nil && len(workloads) > 1 {
 		t := beforeAfterTable("", "", "workload", comparedOfWorkloads, []*beforeAfter{all})
@@ -141,6 +187,21 @@ func comparisonScreen(c *compare.Comparison) (*Answer, Section) {
 		screen.Parts = append(screen.Parts, Part{Note: text})
 	}
 	return answer, screen
+}
+
+// withClients returns the rows of workloads with what their clients see.
+func withClients(workloads, clients []*beforeAfter) (all []*beforeAfter) {
+	for _, row := range workloads {
+		one := &beforeAfter{name: row.name}
+		for _, c := range clients {
+			if c.name == row.name {
+				one.statistics = append(one.statistics, c.statistics...)
+			}
+		}
+		one.statistics = append(one.statistics, row.statistics...)
+		all = append(all, one)
+	}
+	return all
 }
 
 // effects sorts the rows by who is better off and who worse. A row that is both has changes in both directions.

@@ -29,7 +29,9 @@ func AnswerOf(v *result.Overall) *Answer {
 	how := map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
 	a := &Answer{Status: strings.ToUpper(string(v.Status)), Judgement: how, Sentence: v.Sentence}
 	for i := range v.Causes[:min(len(v.Causes), whyShown)] {
-		a.Why = append(a.Why, causeSentence(&v.Causes[i]))
+		if text := causeSentence(&v.Causes[i]); text != v.Sentence {
+			a.Why = append(a.Why, text)
+		}
 	}
 	return a
 }
@@ -52,7 +54,7 @@ const harmedShown = 6
 
 // harmedColumns are the columns of who was harmed.
 func harmedColumns(v *result.Overall) Definition[result.Harmed] {
-	return Definition[result.Harmed]{
+	columns := Definition[result.Harmed]{
 		{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(h *result.Harmed) Cell {
 			c := Word(h.Name)
 			if h.Flow != h.Name {
@@ -72,6 +74,11 @@ func harmedColumns(v *result.Overall) Definition[result.Harmed] {
 		{Column: Column{Title: "From", Short: "from", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.FromNs) }},
 		{Column: Column{Title: "To", Short: "to", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.ToNs) }},
 	}
+	if slices.ContainsFunc(v.Harmed, func(h result.Harmed) bool { return h.OwnLimitNs > 0 }) {
+		own := Column{Title: "Own limit p99", Short: "own limit p99", Term: "limiterWait"}
+		columns = slices.Insert(columns, 5, Definition[result.Harmed]{{Column: own, Cell: func(h *result.Harmed) Cell { return durationCell(h.OwnLimitNs) }}}...)
+	}
+	return columns
 }
 
 // notServedCell is how many requests were not served, and their part of those that were sent.

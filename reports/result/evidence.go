@@ -41,6 +41,25 @@ type WorkloadEvidence struct {
 	FailedRequests int64
 	FailedByCall   int64 // while the server waited for what it had called, or because that had failed
 	NotReady       int64 // were answered 429, as the watch caches of the server were not ready
+
+	Limit   *ClientLimit // of its clients; nil without one
+	Workers int          // of controllers, those of all clients; 0 of others
+}
+
+// ClientLimit is the rate limit of clients, and what they wanted to send: requests and further attempts, in the window.
+type ClientLimit struct {
+	QPS     float64
+	Burst   int
+	Shared  string // the name of the bucket that they share with others, or ""
+	Buckets int    // of the clients
+
+	Wishes int64 // how many there were
+	Most   int64 // in the busiest second
+	// Loops is how many requests the clients have at most on their way or in their limiters; 0 if there is no bound.
+	Loops int
+	// Needs is how many requests per second the clients send by their settings, as a leader that renews its lease; 0 if that is not
+	// known.
+	Needs float64
 }
 
 // WorkloadLevel is the requests of a workload at a priority level.

@@ -35,7 +35,7 @@ const (
 type Decided struct {
 	Of       string  `json:"of"` // as Judged.Of; goal of a goal that failed
 	Name     string  `json:"name"`
-	Figure   string  `json:"figure"` // as in the table of docs/reference/statistics.md: not served, wait p99, stall
+	Figure   string  `json:"figure"` // as in the table of docs/reference/statistics.md: not served, wait p99, stall, own rate limit p99, never sent, leaders lost
 	Value    float64 `json:"value"`
 	Limit    float64 `json:"limit"` // from which on the status is this one
 	Unit     string  `json:"unit"`  // ns, or "" for a share
@@ -62,7 +62,14 @@ type Judged struct {
 	NotServed int64 `json:"notServed"`
 	WaitP99Ns int64 `json:"waitP99Ns"` // as far as the waits are enough to know it; else a lower percentile, or 0
 	StallNs   int64 `json:"stallNs"`   // the longest stall, freeze or starvation
-	Grows     bool  `json:"grows,omitempty"`
+
+	// What clients see besides, of a workload: the wait p99 for their own rate limit, as far as it is known, the requests that were
+	// never sent because of it, and how many leaders lost their leases.
+	OwnLimitNs  int64 `json:"ownLimitNs,omitempty"`
+	NeverSent   int64 `json:"neverSent,omitempty"`
+	LeadersLost int64 `json:"leadersLost,omitempty"`
+
+	Grows bool `json:"grows,omitempty"`
 
 	Runs int `json:"runs,omitempty"` // of several runs together, in how many it was judged
 }
@@ -92,6 +99,8 @@ type Harmed struct {
 	NotServed NotServed `json:"notServed"`
 
 	WaitP99Ns *int64 `json:"waitP99Ns"` // as Group.WaitP99Ns; null if no request was dispatched or queued
+	// OwnLimitNs is the p99 of the waits for the clients' own rate limit. It is omitted if they have none or did not wait.
+	OwnLimitNs int64 `json:"ownLimitNs,omitempty"`
 	// From when to when requests were not served or waited, in the intervals of the series. 0 and the end of the run where that is not known.
 	FromNs int64 `json:"fromNs"`
 	ToNs   int64 `json:"toNs"`
@@ -119,6 +128,8 @@ const (
 	ByConflict      Kind = "conflict"        // writers changed the same objects
 	ByRetries       Kind = "retries"         // clients sent rejected requests again
 	ByInFlightLimit Kind = "in-flight-limit" // the limit of requests in flight was reached
+	ByClientLimit   Kind = "client-limit"    // clients waited for their own rate limits
+	ByWorkers       Kind = "workers"         // controllers had too few workers for what came into their queues
 )
 
 // Cause is a reason why requests were harmed, with the figures that prove it.
@@ -186,6 +197,8 @@ const (
 	RaiseInFlightLimit RemedyID = "in-flight-limit"
 	MoreReplicas       RemedyID = "replicas"
 	LimitClient        RemedyID = "client-limit"
+	RaiseClientLimit   RemedyID = "raise-client-limit"
+	MoreWorkers        RemedyID = "more-workers"
 	ListInPages        RemedyID = "pages"
 	WatchInstead       RemedyID = "watch"
 	ShutdownSettings   RemedyID = "shutdown" // how servers stop; only of an upgrade

@@ -10,7 +10,18 @@ import (
 
 // Clients are the statistics of scripted clients within the window.
 type Clients struct {
-	Notes []Noted `json:"notes"` // what has happened at least once
+	Notes []Noted    `json:"notes"`           // what has happened at least once
+	Queue *WorkQueue `json:"queue,omitempty"` // of controllers
+}
+
+// WorkQueue describes the items that waited in the queues of a workload's controllers, read at the ends of the intervals of the
+// series.
+type WorkQueue struct {
+	Depth    int64 `json:"depth"`    // at the end of the run
+	OldestNs int64 `json:"oldestNs"` // how long the item had waited then that had waited longest
+	MostDeep int64 `json:"mostDeep"` // the greatest depth in the window
+	MostNs   int64 `json:"mostNs"`   // the longest such time in the window
+	Grows    bool  `json:"grows"`    // the depth grew in the window
 }
 
 // Noted is one kind of what happens to clients.
@@ -42,6 +53,14 @@ type ReasonCount struct {
 type ResourceCount struct {
 	Resource string `json:"resource"` // with its group, such as deployments.apps
 	Count    int64  `json:"count"`
+}
+
+// Count returns how often something has happened, by the name of its metric.
+func (c *Clients) Count(metric string) int64 {
+	if n := c.Noted(metric); n != nil {
+		return n.Count
+	}
+	return 0
 }
 
 // Noted returns what is noted of a metric, nil if it has not happened.

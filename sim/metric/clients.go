@@ -31,10 +31,16 @@ const (
 	Answered                // a request of a client that limits its rate was answered, after N attempts, and Ns after the client wanted to send it
 	GaveUp                  // such a request has failed after its last attempt
 	ConnectionsClosed       // a kubelet has closed its connections, because its heartbeats had failed
+	Limited                 // a client that limits its rate wanted to send a request or an attempt, and its limiter let it wait for Ns
+	NeverSent               // such a request still waited when the run ended, and had waited for NeverSentNs or longer
 	Overwritten             // a write has replaced what another one had written since it was read
 
 	events // how many there are
 )
+
+// NeverSentNs is how long a request must have waited for its client's rate limiter to count as never sent. From the same time on
+// client-go logs that it throttles.
+const NeverSentNs = 1_000_000_000
 
 // The reasons for which an informer lists again.
 const (
@@ -78,8 +84,10 @@ var clientMetrics = []Metric{
 	timed(PodSeen, 2, "podSeen", "The time from a write of a pod until its kubelet saw it.", "time until kubelets saw pods", "changes of pods that kubelets saw", Neither),
 	counted(EventDropped, 8, "droppedEvents", "Events that a recorder did not record.", "events that were not recorded", Events, Lower),
 	timed(Reconciled, 5, "reconcileTime", "The time from when an item was added to a controller's queue until it was reconciled, with all its tries.", "time until items were reconciled", "items that were reconciled", Higher),
-	timed(Answered, 8, "clientLatency", "The time from when a client with rateLimit wanted to send a request, other than a watch, until it was answered, with the waits for its rate limiter, all attempts, and the pauses between them.", "time until requests were answered", "requests that were answered", Higher),
-	counted(GaveUp, 11, "gaveUp", "Requests of clients with rateLimit, other than watches, that failed after their last attempt.", "requests that failed", Requests, Lower),
+	timed(Answered, 8, "clientLatency", "The time from when a client with a rate limit wanted to send a request, other than a watch, until it was answered, with the waits for its rate limiter, all attempts, and the pauses between them.", "time until requests were answered", "requests that were answered", Higher),
+	counted(GaveUp, 11, "gaveUp", "Requests of clients with a rate limit, other than watches, that failed after their last attempt, or that the client gave up.", "requests that failed", Requests, Lower),
+	timed(Limited, 0, "limiterWait", "The time that requests of clients with a rate limit waited for it, each attempt by itself, watches included. A request that is never sent has waited until the end of the run.", "wait for the client's rate limit", "waits for clients' rate limits", Neither),
+	counted(NeverSent, 0, "neverSent", "Requests of clients with a rate limit that still waited for it when the run ended, and had waited for 1 s or longer.", "requests that were never sent", Requests, Lower),
 	counted(ReconcileFailed, 7, "reconcileFailures", "Reconciliations that failed, and were repeated later.", "reconciliations that failed", Times, Lower),
 }
 

@@ -91,6 +91,7 @@ func (c *behaving) Send(nowNs int64, q *APIRequest) {
 	}
 	x := c.all.exchanges.open(c, q)
 	c.exchanges[q.Token] = x
+	x.wantedNs = nowNs
 	x.wakeAt(nowNs)
 }
 
@@ -105,6 +106,9 @@ func (c *behaving) HangUp(nowNs int64, token int32) {
 	x := c.exchanges[token]
 	c.exchanges[token] = nil
 	c.Alarms().Cancel(&x.wake)
+	if nowNs < c.endNs { // at the end it is cut off
+		x.over(nowNs, false)
+	}
 	if x.sent != nil {
 		x.hungUp = true
 		c.left = append(c.left, x)

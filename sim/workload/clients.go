@@ -174,6 +174,20 @@ func (c *Clients) Resend(nowNs int64, r *server.Request) {
 	c.workloads[r.Workload].clients.at(r.Client).send(nowNs, r)
 }
 
+// Queue returns how many items wait in the queues of a workload's controllers together, and how long the one that has waited
+// longest.
+func (c *Clients) Queue(nowNs int64, workload int) (depth int, oldestNs int64) {
+	w := c.workloads[workload]
+	if w.Workload.Behaviour == nil || w.Workload.Behaviour.Controller == nil {
+		return 0, 0
+	}
+	for i := range w.Clients {
+		n, ns := w.clients.at(i).(*behaving).machine.(*controller).queue.backlog(nowNs)
+		depth, oldestNs = depth+n, max(oldestNs, ns)
+	}
+	return depth, oldestNs
+}
+
 // hangUp ends a request that a server has or that is lost on its way, if that makes a difference.
 func (c *Clients) hangUp(nowNs int64, r *server.Request) {
 	if c.network != nil {

@@ -6,6 +6,7 @@ import (
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/server"
@@ -31,12 +32,19 @@ func (cl *sender) send(nowNs int64, r *server.Request) {
 	cl.sendNow(nowNs, r)
 }
 
-// pass takes a token from the client's rate limiter, and returns when what it is for may be sent.
+// pass takes a token from the client's rate limiter, and returns when what it is for may be sent. How long that takes is known
+// now, and noted as of then, so that it counts for the window in which the request arrives.
 func (cl *sender) pass(nowNs int64) (atNs int64) {
 	if cl.optional == nil || cl.limiter == nil {
 		return nowNs
 	}
-	return cl.limiter.Take(nowNs)
+	atNs = cl.limiter.Take(nowNs)
+	sentNs := min(atNs, int64(cl.all.Duration))
+	cl.note(sentNs, Note{Event: metric.Limited, Ns: sentNs - nowNs})
+	if sentNs < atNs && sentNs-nowNs >= metric.NeverSentNs {
+		cl.note(sentNs, Note{Event: metric.NeverSent, Ns: sentNs - nowNs})
+	}
+	return atNs
 }
 
 // attempt returns the first attempt of an exchange, with what is drawn for it.
@@ -154,6 +162,7 @@ type exchange struct {
 	template  *server.Template
 	id        int64 // of its requests
 	attempt   int32 // from 1; 0 before the first
+	wantedNs  int64 // when the client wanted to send it
 	givesUpNs int64 // when the client does not wait any longer; 0 for never, or before the first attempt
 
 	sent      *server.Request // the attempt that is under way; nil for none
@@ -285,6 +294,19 @@ func answered(r *server.Request, response server.Response) *api.Answer {
 func (x *exchange) end(nowNs int64, a *api.Answer) {
 	c, token := x.client, x.asked.Token
 	c.exchanges[token] = nil
+	x.over(nowNs, a.Failure == api.NoFailure && a.Status < 500 && a.Status != server.StatusTooManyRequests)
 	c.all.exchanges.close(x, a)
 	c.machine.Answered(nowNs, token, a)
+}
+
+// over notes how long the client has waited for the answer, if it limits its rate. A watch is answered long before its end.
+func (x *exchange) over(nowNs int64, answered bool) {
+	if x.client.limiter == nil && x.client.RateLimit == nil || x.asked.Verb == "watch" {
+		return
+	}
+	event := metric.GaveUp
+	if answered {
+		event = metric.Answered
+	}
+	x.client.note(nowNs, Note{Event: event, N: int64(x.attempt), Ns: nowNs - x.wantedNs})
 }

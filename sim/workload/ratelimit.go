@@ -21,6 +21,18 @@ type RateLimit struct {
 // limits returns whether there is a bucket.
 func (l *RateLimit) limits() bool { return l != nil && l.QPS > 0 }
 
+// Limit returns the rate limit of the clients, nil if they have none: what the workload gives, or that of the behaviour.
+func (w *Workload) Limit() *RateLimit {
+	l := w.RateLimit
+	if l == nil && w.Behaviour != nil {
+		l = w.Behaviour.rateLimit()
+	}
+	if !l.limits() {
+		return nil
+	}
+	return l
+}
+
 // rateLimit checks the limit of a workload.
 func (c *checker) rateLimit(path string, l *RateLimit) {
 	if l == nil {

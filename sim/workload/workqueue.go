@@ -111,6 +111,14 @@ func (q *queue) get() *item {
 	return it
 }
 
+// backlog returns how many items are ready, and how long the first of them has been.
+func (q *queue) backlog(nowNs int64) (depth int, oldestNs int64) {
+	if len(q.ready) == 0 {
+		return 0, 0
+	}
+	return len(q.ready), nowNs - q.ready[0].addedNs
+}
+
 // done ends the processing of an item.
 func (q *queue) done(nowNs int64, it *item) {
 	it.processing = false
