@@ -167,6 +167,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		p := c.partOf(r, f)
 		p.seats += int64(r.SeatsWanted())
 		counting{&p.Counted, f}.arrive(r.Attempt > 1)
+		if r.Attempt > 1 {
+			f.level.step(nowNs, c.intervalNs).Retries++
+		}
 		f.demand += demandOf(r)
 		if c.kinds != nil {
 			f.ofKind(c.kinds.kindOf(r)).arrived++
@@ -219,6 +222,9 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	if c.counts(r) {
 		p := c.partOf(r, f)
 		counting{&p.Counted, f}.reject(r.Rejection)
+		if l := f.level; l.spec.Queuing() == nil && l.executing.value < l.limit {
+			l.rejectedByWidth++
+		}
 		p.at(nowNs)
 		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
 		f.add(waitRejected, nowNs-r.ArrivalNs, 0)

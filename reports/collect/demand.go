@@ -251,7 +251,10 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	if !c.counts(r) {
 		return
 	}
-	addSpent(&f.level.spent, nowNs, r, float64(r.SeatsHeld()))
+	spent := spentBy(nowNs, r)
+	f.level.spent.Add(&spent, float64(r.SeatsHeld()))
+	c.partOf(r, f).spent.Add(&spent, float64(r.SeatsHeld()))
+	f.level.spend(nowNs, c.intervalNs, r, &spent)
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
@@ -265,6 +268,8 @@ func (c *Collector) endDemand(servers []*server.Server) {
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
 			if c.counts(r) && r.DispatchNs >= 0 && r.FinishNs < 0 && !r.Lost {
+				spent := spentBy(c.toNs, r)
+				c.flowOf(r).level.spend(c.toNs, c.intervalNs, r, &spent)
 				k := c.flowOf(r).ofKind(c.kinds.kindOf(r))
 				k.holding = append(k.holding, holding{
 					occupied: float64(r.SeatsHeld()) * float64(c.toNs-r.DispatchNs),

@@ -29,20 +29,41 @@ func (e *evidence) fail(nowNs int64, r *server.Request, how *counter) {
 	}
 }
 
-// addSpent adds how a request has spent its time until now, times a weight.
-func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) {
-	if r.DispatchNs < 0 {
-		return
-	}
+// spentBy returns how a request that has been dispatched has spent its time until now.
+func spentBy(nowNs int64, r *server.Request) (spent result.Spent) {
 	s := r.Spent(nowNs)
 	total := nowNs - r.DispatchNs
-	to.TotalNs += weight * float64(total)
-	to.CallsNs += weight * float64(s.CallsNs)
-	to.ServedNs += weight * float64(s.ServedNs)
-	to.SlowNs += weight * float64(s.SlowNs)
-	to.SlowSentNs += weight * float64(s.SlowSentNs)
+	spent = result.Spent{TotalNs: float64(total), CallsNs: float64(s.CallsNs), ServedNs: float64(s.ServedNs), SlowNs: float64(s.SlowNs), SlowSentNs: float64(s.SlowSentNs)}
 	if d := r.Details; d != nil && (d.Handling != 0 || d.Answer.Status != 0) && !d.Execution {
-		to.StoredNs += weight * float64(total-s.CallsNs-s.ServedNs-s.SentNs)
+		spent.StoredNs = float64(total - s.CallsNs - s.ServedNs - s.SentNs)
+	}
+	return spent
+}
+
+// addSpent adds how a request has spent its time until now, times a weight.
+func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) {
+	if r.DispatchNs >= 0 {
+		spent := spentBy(nowNs, r)
+		to.Add(&spent, weight)
+	}
+}
+
+// step returns what is known of the level in the interval of a time.
+func (l *level) step(atNs, intervalNs int64) *result.LevelStep {
+	i := int(atNs / intervalNs)
+	for len(l.steps) <= i {
+		l.steps = append(l.steps, result.LevelStep{})
+	}
+	return &l.steps[i]
+}
+
+// spend adds how a request has spent its time until now to the intervals of the level in which it has executed.
+func (l *level) spend(nowNs, intervalNs int64, r *server.Request, spent *result.Spent) {
+	seats, totalNs := float64(r.SeatsHeld()), nowNs-r.DispatchNs
+	for fromNs := r.DispatchNs; fromNs < nowNs; {
+		toNs := min(nowNs, fromNs-fromNs%intervalNs+intervalNs)
+		l.step(fromNs, intervalNs).Spent.Add(spent, seats*float64(toNs-fromNs)/float64(totalNs))
+		fromNs = toNs
 	}
 }
 
@@ -68,9 +89,9 @@ func (h *heldBack) end(nowNs int64) {
 	}
 }
 
-// configured returns the most and the least nominal limit that configurations have given the level in the window. Servers
-// that are away make no difference.
-func (l *level) configured() (most, least int) {
+// configured returns the most and the least nominal limit that configurations have given the level in the window, and when it
+// was given the least if it had more before. Servers that are away make no difference.
+func (l *level) configured() (most, least int, reducedNs int64) {
 	given, seen := 0, false
 	for i, s := range l.limitSteps {
 		if i == 0 || s.by == result.ByConfiguration || s.by == "" && s.nominal > given && !seen {
@@ -82,9 +103,12 @@ func (l *level) configured() (most, least int) {
 		if !seen {
 			most, least, seen = given, given, true
 		}
+		if given < least {
+			reducedNs = s.atNs
+		}
 		most, least = max(most, given), min(least, given)
 	}
-	return most, least
+	return most, least, reducedNs
 }
 
 // evidenceOf returns the evidence, after Result.
@@ -105,7 +129,7 @@ func (c *Collector) evidenceOf() *result.Evidence {
 				continue
 			}
 			at := result.WorkloadLevel{Level: p.group.level.name, Arrived: p.Arrived, Seats: p.seats, NotServed: p.Counted.NotServed(),
-				WaitedNs: p.Timed[measure.Wait].SumNs() + p.Queued.SumNs()}
+				WaitedNs: p.Timed[measure.Wait].SumNs() + p.Queued.SumNs(), Retries: p.Counted.Retries, Spent: p.spent}
 			w.Add(at)
 		}
 	}
@@ -113,8 +137,9 @@ func (c *Collector) evidenceOf() *result.Evidence {
 		if l.name == "" {
 			continue
 		}
-		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.held.ns, Spent: l.spent}
-		own.MostConfigured, own.LeastConfigured = l.configured()
+		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.held.ns, Spent: l.spent,
+			Executed: l.allKinds.measured, Steps: l.steps, RejectedByWidth: l.rejectedByWidth}
+		own.MostConfigured, own.LeastConfigured, own.ReducedNs = l.configured()
 		e.Levels = append(e.Levels, own)
 	}
 	c.addVictims(e)

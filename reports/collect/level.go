@@ -68,7 +68,10 @@ type level struct {
 	allKinds occupied
 	freeze   freeze
 	spent    result.Spent // by the executed requests, in seat-nanoseconds
+	steps    []result.LevelStep // by interval, of the window; as far as there is anything
 	held     heldBack
+
+	rejectedByWidth int64 // see result.LevelEvidence
 
 	flows  []*flow // in the order of first appearance
 	names  names

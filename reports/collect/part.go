@@ -2,6 +2,7 @@ package collect
 
 import (
 	"apfsim/reports/measure"
+	"apfsim/reports/result"
 	"apfsim/sim/server"
 )
 
@@ -13,7 +14,8 @@ type part struct {
 	server   int
 	*measure.Measures
 
-	seats int64 // that the requests wanted, summed
+	seats int64        // that the requests wanted, summed
+	spent result.Spent // by executed requests, in seat-nanoseconds; only where the demand is measured
 
 	// Not in the measures before the end: the waits of 0, and the executions whose latency they are, too.
 	noWaits int64

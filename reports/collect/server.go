@@ -446,7 +446,7 @@ func (c *Collector) noticed(all []network.Notice) {
 func (c *Collector) speeds() (all []result.Moment) {
 	spec := &c.scenario.Spec
 	add := func(atNs int64, index int, factor float64) {
-		all = append(all, result.Moment{AtNs: atNs, Server: index, What: "speed × " + format.Digits(factor)})
+		all = append(all, result.Moment{AtNs: atNs, Server: index, What: "speed × " + format.Digits(factor), Factor: factor})
 	}
 	if spec.Servers.Capacity != nil {
 		for _, s := range spec.Servers.Capacity.Speed {

@@ -23,7 +23,8 @@ type cause struct {
 	result.Cause
 	notServed float64
 	waitedNs  float64
-	main      bool // it is the first at its level, or explains requests that failed and not only unfinished ones
+	share     float64 // of the harm at its level
+	main      bool    // it is the first at its level, or explains requests that failed and not only unfinished ones
 }
 
 // leastShare is the part of the harm at a level below which a cause is not worth naming.
@@ -48,6 +49,12 @@ func (d *diagnosis) causes() []result.Cause {
 		found = append(found, *c)
 	}
 	found = append(found, clients...)
+	total := map[result.Kind]float64{} // of mechanisms that all levels share
+	for i := range found {
+		if c := &found[i]; c.main && (everywhere(c.Kind) || c.Kind == result.ByStoppedServer || c.Kind == result.ByExecution && c.Level != "") {
+			total[c.Kind] += c.notServed
+		}
+	}
 	slices.SortStableFunc(found, func(a, b cause) int {
 		if a.main != b.main {
 			if a.main {
@@ -55,7 +62,7 @@ func (d *diagnosis) causes() []result.Cause {
 			}
 			return 1
 		}
-		return cmp.Or(-cmp.Compare(math.Round(a.notServed), math.Round(b.notServed)), -cmp.Compare(a.waitedNs, b.waitedNs))
+		return cmp.Or(-cmp.Compare(math.Round(max(a.notServed, total[a.Kind])), math.Round(max(b.notServed, total[b.Kind]))), -cmp.Compare(a.notServed, b.notServed), -cmp.Compare(a.waitedNs, b.waitedNs))
 	})
 	all, count := []result.Cause{}, map[result.Kind]int{}
 	for i := range found {
@@ -82,11 +89,6 @@ func join(found []cause, c cause) []cause {
 		if f := &found[i]; f.Kind == c.Kind && f.Level == "" && c.Kind != result.ByStoppedServer {
 			c.notServed += f.notServed
 			c.main = c.main || f.main
-			for _, w := range f.Workloads {
-				if !slices.Contains(c.Workloads, w) {
-					c.Workloads = append(c.Workloads, w)
-				}
-			}
 			c.FromNs, c.ToNs = min(c.FromNs, f.FromNs), max(c.ToNs, f.ToNs)
 			return append(slices.Delete(found, i, i+1), c)
 		}
@@ -126,8 +128,8 @@ func (d *diagnosis) failures() (found []cause) {
 		c.notServed += float64(n)
 		c.main = c.main || main
 		c.FromNs, c.ToNs = min(c.FromNs, fromNs), max(c.ToNs, toNs)
-		if name := s.Workloads[workload].Name; !slices.Contains(c.Workloads, name) {
-			c.Workloads = append(c.Workloads, name)
+		if name := s.Workloads[workload].Name; !slices.Contains(c.Harmed, name) {
+			c.Harmed = append(c.Harmed, name)
 		}
 	}
 	killed, ended := d.outOfMemory()
@@ -164,8 +166,33 @@ func (d *diagnosis) failures() (found []cause) {
 	d.addCallbacks(found)
 	for i := range found {
 		d.describe(&found[i])
+		found[i].Workloads = d.makersOf(&found[i])
 	}
 	return found
+}
+
+// makersOf returns the workloads that make a cause of failures. Nobody makes a server stop.
+func (d *diagnosis) makersOf(c *cause) []string {
+	switch {
+	case c.Kind == result.ByStoppedServer:
+		return nil
+	case d.Evidence == nil || c.Kind == result.ByExecution:
+		return c.Harmed
+	case c.Kind == result.ByMemory:
+		lists := make([]float64, len(d.Evidence.Workloads))
+		for i := range d.Evidence.Workloads {
+			for _, l := range d.Evidence.Workloads[i].Levels {
+				if l.Width() >= leastWidth {
+					lists[i] += float64(l.Seats)
+				}
+			}
+		}
+		return d.mostOf(lists)
+	}
+	if names := d.makersAt(c.Kind, ""); len(names) > 0 {
+		return names
+	}
+	return c.Harmed
 }
 
 // addCallbacks adds the callbacks that were not served to the cause that requests waited for them.
@@ -177,9 +204,9 @@ func (d *diagnosis) addCallbacks(found []cause) {
 	c := &found[at]
 	for i := range d.Evidence.Workloads {
 		w := &d.Summary.Workloads[i]
-		if outer := d.Evidence.Workloads[i].Callbacks; outer != "" && w.NotServed != nil && slices.Contains(c.Workloads, outer) && !slices.Contains(c.Workloads, w.Name) {
+		if outer := d.Evidence.Workloads[i].Callbacks; outer != "" && w.NotServed != nil && slices.Contains(c.Harmed, outer) && !slices.Contains(c.Harmed, w.Name) {
 			c.notServed += float64(w.NotServed.Total())
-			c.Workloads = append(c.Workloads, w.Name)
+			c.Harmed = append(c.Harmed, w.Name)
 		}
 	}
 }
@@ -216,7 +243,7 @@ func (d *diagnosis) outOfMemory() (killed, ended int64) {
 // describe writes the figures and the sentence of a cause that is not about a level.
 func (d *diagnosis) describe(c *cause) {
 	s := d.Summary
-	who := format.Listed(c.Workloads, 3, "")
+	who := format.Listed(c.Harmed, 3, "")
 	n := format.Whole(int64(c.notServed)) + " " + format.Plural(int(c.notServed), "request")
 	were := Were(int64(c.notServed))
 	c.Figures = append(c.Figures, figure("notServed", c.notServed))
@@ -240,6 +267,9 @@ func (d *diagnosis) describe(c *cause) {
 		}
 		c.Figures = append(c.Figures, figure("ends", float64(down)))
 		c.Sentence = fmt.Sprintf("%s of %s reached a server that had stopped, had crashed or was not ready.", n, who)
+		if away := d.wentAway(); away != "" {
+			c.Sentence = away + ". " + c.Sentence
+		}
 	case result.ByWebhook:
 		c.Sentence = fmt.Sprintf("%s of %s failed while the server waited for a webhook or an aggregated server.", n, who)
 	case result.ByEtcd:
@@ -267,33 +297,25 @@ func (d *diagnosis) inFlightLimit() *cause {
 		return nil
 	}
 	c := cause{Cause: result.Cause{Kind: result.ByInFlightLimit, FromNs: s.DurationNs}, notServed: float64(s.Total.Rejected), main: true}
-	type load struct {
-		name string
-		time float64
-	}
-	var loads []load
+	times, total := make([]float64, len(s.Workloads)), 0.0
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		if g.Execution != nil {
-			loads = append(loads, load{g.Name, float64(g.Arrived) * float64(g.Execution.MeanNs)})
+			times[i] = float64(g.Arrived) * float64(g.Execution.MeanNs)
+			total += times[i]
 		}
 		if g.Rejected > 0 {
 			fromNs, toNs := d.whenHarmed(i)
 			c.FromNs, c.ToNs = min(c.FromNs, fromNs), max(c.ToNs, toNs)
 		}
 	}
-	slices.SortStableFunc(loads, func(a, b load) int { return -cmp.Compare(a.time, b.time) })
-	total := 0.0
-	for _, l := range loads {
-		total += l.time
-		c.Workloads = append(c.Workloads, l.name)
-	}
+	c.Workloads = d.mostOf(times)
 	c.Figures = []result.Figure{figure("rejected", c.notServed)}
 	c.Sentence = fmt.Sprintf("%s requests were rejected by the limits of requests in flight", format.Whole(s.Total.Rejected))
-	if len(loads) > 0 && total > 0 {
-		share := loads[0].time / total
+	if total > 0 {
+		share := slices.Max(times) / total
 		c.Figures = append(c.Figures, figure("shareOfDemand", share))
-		c.Sentence += fmt.Sprintf("; %s asked for %s of the time of all requests", loads[0].name, format.Percent(share))
+		c.Sentence += fmt.Sprintf("; %s asked for %s of the time of all requests", c.Workloads[0], format.Percent(share))
 	}
 	c.Sentence += "."
 	return &c

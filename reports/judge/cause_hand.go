@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"apfsim/reports/format"
 	"apfsim/reports/result"
 )
 
@@ -31,7 +30,7 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 	}
 	c := &cause{}
 	by := map[*result.Flow]bool{}
-	count := 0
+	var victims []*result.Flow
 	for _, f := range flows {
 		if len(f.Hand) == 0 || OverDemanding(f) || weight(f) == 0 || f.Rejected == 0 && (f.Wait == nil || f.Wait.P50Ns < GoodWaitNs/10) {
 			continue
@@ -47,25 +46,32 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 			continue
 		}
 		harmed += weight(f)
-		count++
+		victims = append(victims, f)
 		for _, g := range cover {
 			by[g] = true
 		}
-		if len(c.Flows) < result.MostCauseFlows {
-			c.Flows = append(c.Flows, d.causeFlows(l, []*result.Flow{f}, max(f.DemandSeatSeconds, l.ServiceSeatSeconds))...)
-		}
-		if f.Workload != "" && !slices.Contains(c.Workloads, f.Workload) {
-			c.Workloads = append(c.Workloads, f.Workload)
-		}
 	}
-	if count == 0 || len(c.Flows) == 0 {
+	if len(victims) == 0 {
 		return nil
 	}
+	var covering []*result.Flow
+	parts := make([]float64, len(d.Summary.Workloads))
+	demand := 0.0
+	for _, f := range flows {
+		demand += f.DemandSeatSeconds
+		if by[f] {
+			covering = append(covering, f)
+			if at := slices.IndexFunc(d.Summary.Workloads, func(g result.Group) bool { return g.Name == f.Workload }); at >= 0 {
+				parts[at] += f.DemandSeatSeconds
+			}
+		}
+	}
 	c.waitedNs = harmed / total
-	c.Figures = []result.Figure{figure("flows", float64(count)), figure("coveredBy", float64(len(by))), figure("shareOfHarm", c.waitedNs)}
-	c.Sentence = fmt.Sprintf("%s of %s asked for no more than %s fair share, and %s with flows that asked for more: %s.",
-		format.Counted(count, "flow"), l.Name, map[bool]string{true: "its", false: "their"}[count == 1],
-		map[bool]string{true: "shares all queues of its hand", false: "share all queues of their hands"}[count == 1], c.Flows[0].Name)
+	c.Workloads, c.Flows = d.mostOf(parts), d.causeFlows(l, covering, demand)
+	c.Figures = []result.Figure{figure("flows", float64(len(victims))), figure("coveredBy", float64(len(by))), figure("shareOfHarm", c.waitedNs)}
+	c.Sentence = fmt.Sprintf("%s asked for no more than %s fair share, and %s with flows of %s that asked for more: %s.",
+		d.groupOf(victims), map[bool]string{true: "its", false: "their"}[len(victims) == 1],
+		map[bool]string{true: "shares all queues of its hand", false: "share all queues of their hands"}[len(victims) == 1], l.Name, d.groupOf(covering))
 	return c
 }
 

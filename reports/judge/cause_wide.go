@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"apfsim/reports/format"
 	"apfsim/reports/result"
@@ -55,14 +56,23 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 		held = min(1, float64(d.Evidence.Levels[index].HeldBackNs)/1e9/waiting)
 	}
 	tooWide := widest.Width() > most && float64(l.PeakSeats) > most
-	if !tooWide && (held < heldShare || work > fullLoad*seats) {
+	unused := d.unused(l.Name, widest, most)
+	byWidth := 0.0
+	if l.Rejected > 0 {
+		byWidth = float64(d.Evidence.Levels[index].RejectedByWidth) / float64(l.Rejected)
+	}
+	if unused > 0 && held >= heldShare { // it could have no more work than that of the seats that are of use
+		usable := func(s *step) float64 { return workOf(s) * (most - unused) / most }
+		share = f.run(all, usable).relief(f.run(all, workOf))
+	}
+	if !tooWide && byWidth < leastShare && share < leastShare && (held < heldShare || work > fullLoad*seats) {
 		return nil, 0
 	}
-	var narrow, all float64 // how long requests waited that are not wide
+	var narrow, whole float64 // how long requests waited that are not wide
 	for i := range d.Evidence.Workloads {
 		for _, w := range d.Evidence.Workloads[i].Levels {
 			if w.Level == l.Name {
-				all += w.WaitedNs
+				whole += w.WaitedNs
 				if w.Width() < widest.Width()/2 {
 					narrow += w.WaitedNs
 				}
@@ -84,14 +94,46 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 	if tooWide {
 		c.Sentence = fmt.Sprintf("A request of %s takes %s seats, more than the %s of %s: while it executes, no other request of the level does.",
 			name, format.Number(widest.Width()), format.Number(most), l.Name)
-	} else {
+		return c, 1
+	}
+	if unused > 0 {
+		c.Figures = append(c.Figures, figure("unusedSeats", unused))
+		c.Sentence = fmt.Sprintf("Each request of %s takes %s of the %s seats of %s, so that %s %s of no use.", name, format.Number(widest.Width()), format.Number(most), l.Name,
+			format.Number(unused), map[bool]string{true: "seat is", false: "seats are"}[unused == 1])
+	}
+	if byWidth >= leastShare {
+		c.Figures = append(c.Figures, figure("rejectedByWidth", byWidth))
+		if unused == 0 {
+			c.Sentence = fmt.Sprintf("Requests of %s take %s of the %s seats of %s: for %s of the rejected requests there would have been a seat if each took one.",
+				name, format.Number(widest.Width()), format.Number(most), l.Name, format.Percent(byWidth))
+		}
+		return c, byWidth
+	}
+	if unused == 0 {
 		c.Sentence = fmt.Sprintf("For %s of the time with queued requests, the next request of %s needed more seats than were free, though some were; those of %s take %s seats.",
 			format.Percent(held), l.Name, name, format.Number(widest.Width()))
-		share = held * narrow / max(all, 1) // they waited behind wide ones
-		if used < (1-leastShare)*seats {    // and all waited for seats that were free
+	}
+	if work <= fullLoad*seats {
+		share = max(share, held*narrow/max(whole, 1)) // they waited behind wide ones
+		if used < (1-leastShare)*seats {              // and all waited for seats that were free
 			share = max(share, min(held, 1-explained))
 		}
-		return c, share
 	}
-	return c, 1
+	return c, share
+}
+
+// unused returns how many seats of a level are of no use when it is full, as all of its requests take as many seats as the widest ones.
+func (d *diagnosis) unused(level string, widest *result.WorkloadLevel, seats float64) float64 {
+	width := widest.Width()
+	for i := range d.Evidence.Workloads {
+		for _, w := range d.Evidence.Workloads[i].Levels {
+			if w.Level == level && w.Arrived > 0 && w.Width() != width {
+				return 0
+			}
+		}
+	}
+	if width != math.Trunc(width) || seats != math.Trunc(seats) || width > seats {
+		return 0
+	}
+	return math.Mod(seats, width)
 }

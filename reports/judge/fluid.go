@@ -6,8 +6,11 @@ import (
 	"apfsim/reports/result"
 )
 
-// fluid is the work at a priority level over time, in seat-seconds, as the series of a run has it. With other seats or
-// other work, it says how much would have had to wait or to be rejected: a queue of a fluid, which forgets all chance.
+// fluid is the work at a priority level over time, in seat-seconds. With other seats or other work, it says how much would have had
+// to wait or to be rejected: a queue of a fluid, which forgets all chance.
+//
+// Where executions took longer than alone, because of machines, webhooks, etcd or the network, work is what it takes alone, and a
+// seat does less than a second of it in a second: rate.
 type fluid struct {
 	before float64 // work that waited when the window began
 	steps  []step
@@ -19,17 +22,36 @@ type step struct {
 	seconds        float64
 	work           float64 // that arrived
 	arrived        float64 // requests
+	retries        float64 // of arrived, the part that were retries
 	limit, nominal float64 // seats
 	borrowed       float64 // the greatest ratio of the limit to the nominal one up to now
 	rejected       float64 // work
 	waiting        float64 // work, at the end
 	used           float64 // seats in use, on average
-	speed          float64 // of the machines themselves; 1 if they have none
+
+	rate float64            // work that a seat does in a second
+	lost [lostParts]float64 // parts of the time of seats in which they do no work
 }
 
-// newFluid returns the work of a level.
-func (d *diagnosis) newFluid(points []result.Point, queues bool) *fluid {
+// lostPart is a reason why a seat does less work than it could.
+type lostPart int
+
+const (
+	lostCalls   lostPart = iota // webhooks and aggregated servers
+	lostSpeed                   // machines were slow by themselves
+	lostSharing                 // requests shared the processor
+	lostEtcd                    // calls to etcd hindered each other
+	lostSending                 // answers shared the network
+	lostParts
+)
+
+// lostLeast is the part of the time of its seats from which on it matters what a level loses.
+const lostLeast = 0.05
+
+// newFluid returns the work of a level, whose flows asked for so many seat-seconds.
+func (d *diagnosis) newFluid(points []result.Point, queues bool, e *result.LevelEvidence, demand float64) *fluid {
 	f := &fluid{room: math.Inf(1)}
+	aloneSeconds, slow := d.aloneSeconds(e)
 	left, most, rejected, borrowed := 0.0, 0.0, int64(0), 1.0
 	for i := range points {
 		p := &points[i]
@@ -37,6 +59,9 @@ func (d *diagnosis) newFluid(points []result.Point, queues bool) *fluid {
 		waiting := 0.0
 		if p.WaitingSeats > 0 {
 			waiting = p.LeftSeatSeconds * p.WaitingSeats / (p.WaitingSeats + p.SeatsInUse/2)
+		}
+		if slow {
+			waiting = p.WaitingRequests * aloneSeconds
 		}
 		before := left
 		left = p.LeftSeatSeconds
@@ -48,13 +73,30 @@ func (d *diagnosis) newFluid(points []result.Point, queues bool) *fluid {
 			borrowed = max(borrowed, p.CurrentLimit/p.NominalLimit)
 		}
 		s := step{seconds: p.Seconds(), work: max(0, p.AskedSeatSeconds-before), limit: p.CurrentLimit, nominal: p.NominalLimit,
-			borrowed: borrowed, waiting: waiting, used: p.SeatsInUse, arrived: float64(p.Arrived), speed: d.speedAt(i)}
+			borrowed: borrowed, waiting: waiting, used: p.SeatsInUse, arrived: float64(p.Arrived), rate: 1}
 		if n := p.RejectedTotal(); n > 0 {
 			s.rejected = max(0, p.AskedSeatSeconds-p.SeatsInUse*s.seconds-left)
+			if slow {
+				s.rejected = float64(n) * aloneSeconds
+			}
 			rejected += n
+		}
+		if e != nil && i < len(e.Steps) && p.Arrived > 0 {
+			s.retries = min(1, float64(e.Steps[i].Retries)/float64(p.Arrived))
+		}
+		if slow {
+			s.work = s.arrived * aloneSeconds
+			if i < len(e.Steps) && e.Steps[i].Spent.TotalNs > 0 {
+				d.lose(&s, &e.Steps[i].Spent, d.factorAt(i))
+			} else if n := len(f.steps); n > 0 {
+				s.rate, s.lost = f.steps[n-1].rate, f.steps[n-1].lost
+			}
 		}
 		most = max(most, waiting)
 		f.steps = append(f.steps, s)
+	}
+	if !slow {
+		f.correct(demand)
 	}
 	if rejected > 0 {
 		f.room = 0
@@ -65,8 +107,44 @@ func (d *diagnosis) newFluid(points []result.Point, queues bool) *fluid {
 	return f
 }
 
-// speedAt returns the speed of the machines themselves in an interval of the series, weighted with the requests in service.
-func (d *diagnosis) speedAt(i int) float64 {
+// lost returns which parts of the time of executions were lost, and how: the machines were factor times as fast as usual.
+func (d *diagnosis) lost(spent *result.Spent, factor float64) (lost [lostParts]float64) {
+	if spent.TotalNs <= 0 {
+		return lost
+	}
+	bySpeed := min(spent.SlowNs, spent.ServedNs*max(0, 1-factor))
+	lost[lostCalls] = spent.CallsNs / spent.TotalNs
+	lost[lostSpeed], lost[lostSharing] = bySpeed/spent.TotalNs, (spent.SlowNs-bySpeed)/spent.TotalNs
+	lost[lostSending] = spent.SlowSentNs / spent.TotalNs
+	if e := d.Evidence; e.EtcdTookNs > e.EtcdAloneNs {
+		lost[lostEtcd] = spent.StoredNs / spent.TotalNs * (1 - float64(e.EtcdAloneNs)/float64(e.EtcdTookNs))
+	}
+	return lost
+}
+
+// lose notes what a level lost in an interval.
+func (d *diagnosis) lose(s *step, spent *result.Spent, factor float64) {
+	s.lost = d.lost(spent, factor)
+	for _, part := range s.lost {
+		s.rate -= part
+	}
+	s.rate = max(s.rate, 1e-4)
+}
+
+// aloneSeconds returns the seat-seconds that a request of a level takes alone on average, and whether requests took longer than that.
+func (d *diagnosis) aloneSeconds(e *result.LevelEvidence) (seconds float64, slow bool) {
+	if e == nil || e.Executed == 0 {
+		return 0, false
+	}
+	lost := 0.0
+	for _, part := range d.lost(&e.Spent, 1) {
+		lost += part
+	}
+	return e.Spent.TotalNs * max(1-lost, 1e-4) / float64(e.Executed) / 1e9, lost >= lostLeast
+}
+
+// factorAt returns the speed of the machines themselves in an interval of the series, weighted with the requests in service.
+func (d *diagnosis) factorAt(i int) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range d.ServerSeries {
 		if p := &s.Points[i]; p.InService > 0 && p.Factor > 0 {
@@ -82,7 +160,7 @@ func (d *diagnosis) speedAt(i int) float64 {
 // harm is what a fluid says: the work that is rejected, and the work that waits, in seat-seconds and times seconds.
 type harm struct{ over, area float64 }
 
-// run returns the harm with a part of the work and with other seats.
+// run returns the harm with a part of the work, and with seats that do other work: seats returns what they do in a second.
 func (f *fluid) run(part, seats func(*step) float64) (h harm) {
 	backlog := f.before
 	for i := range f.steps {
@@ -150,9 +228,20 @@ func (h harm) relief(without harm) float64 {
 	return min(1, max(0, 1-without.sum()/h.sum()))
 }
 
-func limitOf(s *step) float64 { return s.limit }
+// working returns what so many seats do in a second.
+func working(seats func(*step) float64) func(*step) float64 {
+	return func(s *step) float64 { return seats(s) * s.rate }
+}
+
+// workOf is what the seats of a level did in a second.
+func workOf(s *step) float64 { return s.limit * s.rate }
+
+// gained returns what they would do if part of what was lost were not.
+func gained(why lostPart) func(*step) float64 {
+	return func(s *step) float64 { return s.limit * s.rate / max(1-s.lost[why], s.rate) }
+}
 
 func all(*step) float64 { return 1 }
 
-// only returns the same part of the work of all steps.
-func only(part float64) func(*step) float64 { return func(*step) float64 { return part } }
+// first is the work without retries.
+func first(s *step) float64 { return 1 - s.retries }

@@ -731,6 +731,6 @@ func explains(c *result.Cause, h *result.Harmed) bool {
 	case result.ByConflict, result.ByClientLimit, result.ByWorkers:
 		return slices.Contains(c.Workloads, h.Workload)
 	default:
-		return n.Deadline+n.Error+n.Unfinished > 0 && (len(c.Workloads) == 0 || slices.Contains(c.Workloads, h.Workload))
+		return n.Deadline+n.Error+n.Unfinished > 0 && (len(c.Harmed) == 0 || slices.Contains(c.Harmed, h.Workload))
 	}
 }

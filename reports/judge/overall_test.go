@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -296,7 +297,7 @@ func TestCausesAtALevel(t *testing.T) {
 		{"flows that are not listed", func(r *result.Result, _ *result.LevelEvidence, _ []result.Point) {
 			r.Summary.Flows = nil
 			r.Summary.OtherFlows = []result.OtherFlows{{Flow: result.Flow{PriorityLevel: "l", DemandSeatSeconds: 600}}}
-		}, "demand", "The requests of l asked for 10 seats on average."},
+		}, "demand", "The requests of l asked for 100 % of its seats."},
 		{"exempt", func(r *result.Result, _ *result.LevelEvidence, _ []result.Point) {
 			r.Summary.PriorityLevels[0].Type = "Exempt"
 		}, "", ""},
@@ -308,7 +309,7 @@ func TestCausesAtALevel(t *testing.T) {
 			for i := range points { // ten seats are enough for what was expected, which is less than 600 seat-seconds
 				points[i].AskedSeatSeconds -= []float64{2.5, 0}[i/30]
 			}
-		}, "demand webhook", "a asked for 66.7 % of all seat-seconds of l"},
+		}, "webhook", "50 % of the seat-seconds of l passed while the server waited"},
 		{"shared processors", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) {
 			e.Spent = result.Spent{TotalNs: 1000, ServedNs: 1000, SlowNs: 500}
 		}, "cores", "50 % of the seat-seconds of l are more than they take alone"},
@@ -321,7 +322,8 @@ func TestCausesAtALevel(t *testing.T) {
 				series.Points = append(series.Points, p)
 			}
 			r.ServerSeries = []*result.ServerSeries{series}
-		}, "execution", "machines ran at 50 % of their speed at worst, and below it for 30 s"},
+			r.Summary.Timeline = []result.Moment{{Server: result.AllServers, Factor: 0.5}, {AtNs: 30e9, Server: result.AllServers, Factor: 1}}
+		}, "execution", "Executions of l were slow: the machines ran at 50 % of their speed from 0 s to 30 s."},
 		{"etcd", func(r *result.Result, e *result.LevelEvidence, _ []result.Point) {
 			e.Spent = result.Spent{TotalNs: 1000, StoredNs: 800}
 			r.Evidence.EtcdTookNs, r.Evidence.EtcdAloneNs = 100, 20
@@ -334,7 +336,9 @@ func TestCausesAtALevel(t *testing.T) {
 			e.Spent = result.Spent{TotalNs: 1000, ServedNs: 200, SlowSentNs: 500}
 		}, "network", "Answers shared the network of the server: 50 % of the seat-seconds of l are more than they take alone."},
 		{"the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured = 13 },
-			"seats", "The configuration gave l only 10 nominal seats for some time, and up to 13 otherwise."},
+			"seats", "The configuration gave l only 10 nominal seats at first, and up to 13 later."},
+		{"a change of the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured, e.ReducedNs = 13, 20e9 },
+			"seats", "A change of the configuration at 20 s gave l only 10 nominal seats, which had 13 before."},
 		{"lending", func(_ *result.Result, _ *result.LevelEvidence, points []result.Point) {
 			for i := range points {
 				points[i].NominalLimit = 13
@@ -346,7 +350,17 @@ func TestCausesAtALevel(t *testing.T) {
 			"retries", "30 % of the requests of l were retries"},
 	} {
 		r := full()
-		c.change(r, &r.Evidence.Levels[0], r.Series[0].Points)
+		e := &r.Evidence.Levels[0]
+		c.change(r, e, r.Series[0].Points)
+		e.Executed = 600
+		spent := e.Spent
+		e.Spent = result.Spent{}
+		for _, p := range r.Series[0].Points { // ten seats spend their time alike all the time
+			step := result.LevelStep{Retries: r.Summary.PriorityLevels[0].Retries * p.Arrived / 1000}
+			step.Spent.Add(&spent, 10e9/1000)
+			e.Steps = append(e.Steps, step)
+			e.Spent.Add(&step.Spent, 1)
+		}
 		Verdict(r)
 		v := r.Summary.Verdict
 		var kinds []string
@@ -408,7 +422,7 @@ func TestWideRequestsAsACause(t *testing.T) {
 	r.Series[0].Points[0].WaitingSeats, r.Summary.PriorityLevels[0].PeakSeats = 0, 20
 	r.Evidence.Workloads[0].Levels[0].Seats = 20_000
 	d := &diagnosis{Result: r}
-	c, _ := d.wide(0, nil, d.newFluid(r.Series[0].Points, true), 1)
+	c, _ := d.wide(0, nil, d.newFluid(r.Series[0].Points, true, nil, 0), 1)
 	if c == nil || c.Figures[1] != (result.Figure{Name: "heldBackShare"}) {
 		t.Errorf("%+v; want a wide request that was not held back, as none waited", c)
 	}
@@ -428,8 +442,8 @@ func TestHandsAsACause(t *testing.T) {
 	}
 	Verdict(r)
 	causes := r.Summary.Verdict.Causes
-	if len(causes) != 2 || causes[0].Kind != result.ByHand || causes[0].Flows[0].Flow != "s/b" || causes[1].Kind != result.ByDemand ||
-		!strings.HasPrefix(causes[0].Sentence, "1 flow of l asked for no more than its fair share, and shares all queues of its hand with flows that asked for more") {
+	if len(causes) != 2 || causes[0].Kind != result.ByHand || causes[0].Flows[0].Flow != "s/a" || causes[1].Kind != result.ByDemand ||
+		!strings.HasPrefix(causes[0].Sentence, "s/b asked for no more than its fair share, and shares all queues of its hand with flows of l that asked for more: s/a.") {
 		t.Errorf("%+v, want the hand of b, and then the demand", causes)
 	}
 	flows[0].Hand = []int{0, 2}
@@ -485,7 +499,7 @@ func TestCausesOfFailures(t *testing.T) {
 		}
 		Verdict(r)
 		v := r.Summary.Verdict
-		if len(v.Causes) != 1 || v.Causes[0].Kind != c.want || !strings.Contains(v.Causes[0].Sentence, c.text) || strings.Join(v.Causes[0].Workloads, " ") != "w" {
+		if len(v.Causes) != 1 || v.Causes[0].Kind != c.want || !strings.Contains(v.Causes[0].Sentence, c.text) || strings.Join(v.Causes[0].Harmed, " ") != "w" {
 			t.Errorf("%s: %+v, want %s, %q", c.what, v.Causes, c.want, c.text)
 			continue
 		}
@@ -625,7 +639,7 @@ func TestCausesOfARow(t *testing.T) {
 			t.Errorf("%s, %+v: %v", c.kind, c.n, got)
 		}
 	}
-	if explains(&result.Cause{Kind: result.ByEtcd, Workloads: []string{"v"}}, row(result.NotServed{Failures: metric.Failures{Deadline: 1}})) {
+	if explains(&result.Cause{Kind: result.ByEtcd, Harmed: []string{"v"}}, row(result.NotServed{Failures: metric.Failures{Deadline: 1}})) {
 		t.Error("a cause is that of another workload")
 	}
 }
@@ -653,15 +667,15 @@ func TestFluidOfASeries(t *testing.T) {
 		{EndNs: 1e9, SeatsInUse: 10, CurrentLimit: 10, NominalLimit: 10, AskedSeatSeconds: 14, LeftSeatSeconds: 2},
 		{StartNs: 1e9, EndNs: 2e9, SeatsInUse: 10, CurrentLimit: 10, NominalLimit: 10, AskedSeatSeconds: 14, LeftSeatSeconds: 3, WaitingSeats: 5},
 	}
-	if seen := d.newFluid(points, true).observed(); seen.over != 0 || seen.area != 1.5 {
+	if seen := d.newFluid(points, true, nil, 0).observed(); seen.over != 0 || seen.area != 1.5 {
 		t.Errorf("without a rejection: %+v, want 1.5 seat-seconds that wait", seen)
 	}
 	points[1].Rejected[0] = 3
-	f := d.newFluid(points, true)
+	f := d.newFluid(points, true, nil, 0)
 	if seen := f.observed(); seen.over != 1 || f.room != 1.5 {
 		t.Errorf("%+v, with room for %v; want one rejected and room for what waited", seen, f.room)
 	}
-	if d.newFluid(points, false).room != 0 {
+	if d.newFluid(points, false, nil, 0).room != 0 {
 		t.Error("a level without queues has room")
 	}
 	if got := (harm{}).relief(harm{}); got != 0 {
@@ -675,27 +689,38 @@ func TestFluidOfASeries(t *testing.T) {
 	}
 }
 
-// Machines that were slow by themselves explain what they have served, if that is most of what made executions slow.
+// Half of the time of executions was spent at a machine of half of its speed, and of that half was lost: a quarter. If sharing the
+// machine lost more than its own speed, that does not explain the harm.
 func TestSlowMachines(t *testing.T) {
-	series := func(factor float64) *result.ServerSeries {
+	for _, c := range []struct {
+		factor, slowNs float64
+		want           bool
+	}{{0.5, 250, true}, {0.98, 450, false}, {1, 250, false}} {
+		r := full()
 		s := &result.ServerSeries{Points: make([]result.ServerPoint, 60)}
+		e := &result.LevelEvidence{Executed: 1000}
 		for i := range s.Points {
-			s.Points[i].InService, s.Points[i].Factor = 4, factor
+			s.Points[i].InService, s.Points[i].Factor = 4, c.factor
+			e.Steps = append(e.Steps, result.LevelStep{Spent: result.Spent{TotalNs: 10e9, ServedNs: 5e9, SlowNs: c.slowNs * 1e7}})
+			e.Spent.Add(&e.Steps[i].Spent, 1)
 		}
-		return s
-	}
-	r := full()
-	r.ServerSeries = []*result.ServerSeries{series(0.5), series(0)} // the second one has no machine
-	d := &diagnosis{Result: r}
-	e := &result.LevelEvidence{Spent: result.Spent{TotalNs: 1000, ServedNs: 500, SlowNs: 250}}
-	m := d.slowMachine(e, d.newFluid(r.Series[0].Points, true), "l")
-	if m == nil || m.part(&step{speed: 0.5}) != 0.75 || m.part(&step{speed: 1}) != 1 {
-		t.Errorf("%+v; want that a quarter of the work is gone at half of the speed", m)
-	}
-	r.ServerSeries = []*result.ServerSeries{series(0.98)}
-	e.Spent.SlowNs = 450
-	if m := d.slowMachine(e, d.newFluid(r.Series[0].Points, true), "l"); m != nil {
-		t.Errorf("machines of 98 %% of their speed explain that nearly half of the time was lost")
+		r.ServerSeries = []*result.ServerSeries{s, {Points: make([]result.ServerPoint, 60)}} // the second one has no machine
+		r.Summary.Timeline = []result.Moment{{AtNs: 20e9, Server: result.AllServers, Factor: c.factor}}
+		d := &diagnosis{Result: r}
+		f := d.newFluid(r.Series[0].Points, true, e, 0)
+		m := d.slowMachine(f, "l")
+		if (m != nil) != c.want {
+			t.Errorf("%+v: %+v", c, m)
+		}
+		if m == nil {
+			continue
+		}
+		if got := f.lostWhileFull(m.lost); math.Abs(got-0.25) > 1e-9 {
+			t.Errorf("%v of the time was lost, want a quarter", got)
+		}
+		if got, want := m.tell(&cause{}), "Executions of l were slow: the machines ran at 50 % of their speed from 20 s on."; got != want {
+			t.Errorf("%s; want %s", got, want)
+		}
 	}
 }
 

@@ -69,6 +69,8 @@ type WorkloadLevel struct {
 	WaitedNs  float64 // summed
 	Arrived   int64
 	Seats     int64 // that these wanted, summed
+	Retries   int64
+	Spent     Spent // by executed requests, in seat-nanoseconds
 }
 
 // Width returns the mean number of seats of a request.
@@ -80,8 +82,21 @@ type LevelEvidence struct {
 	Grows      bool  // its waits or its backlog grow
 	HeldBackNs int64 // a request waited for more seats than were free, though some were; in the window
 	Spent      Spent // by executed requests, in seat-nanoseconds
+	Executed   int64 // these requests
+	// By interval of the series, as far as there is anything: see LevelStep.
+	Steps []LevelStep
+	// Requests that a level without queues rejected while fewer requests executed than it has seats: because some took several.
+	RejectedByWidth int64
 	// The nominal limits, in seats, that configurations have given it, of those in the window: the most and the least.
 	MostConfigured, LeastConfigured int
+	// When it was given the least after it had had more, in nanoseconds; 0 if it had the least at first.
+	ReducedNs int64
+}
+
+// LevelStep is what happened at a priority level in an interval of the series.
+type LevelStep struct {
+	Spent   Spent // by requests that executed in it, in seat-nanoseconds
+	Retries int64 // that arrived
 }
 
 // Spent is how executions used their time.
@@ -94,11 +109,23 @@ type Spent struct {
 	SlowSentNs float64 // answers were sent for longer than with the network alone
 }
 
+// Add adds the same of other executions, times a weight.
+func (s *Spent) Add(o *Spent, weight float64) {
+	s.TotalNs += weight * o.TotalNs
+	s.CallsNs += weight * o.CallsNs
+	s.ServedNs += weight * o.ServedNs
+	s.SlowNs += weight * o.SlowNs
+	s.StoredNs += weight * o.StoredNs
+	s.SlowSentNs += weight * o.SlowSentNs
+}
+
 // Add adds what the workload has at a level, or at another server there.
 func (w *WorkloadEvidence) Add(at WorkloadLevel) {
 	for i := range w.Levels {
 		if l := &w.Levels[i]; l.Level == at.Level {
 			l.Arrived, l.NotServed, l.WaitedNs, l.Seats = l.Arrived+at.Arrived, l.NotServed+at.NotServed, l.WaitedNs+at.WaitedNs, l.Seats+at.Seats
+			l.Retries += at.Retries
+			l.Spent.Add(&at.Spent, 1)
 			return
 		}
 	}

@@ -145,6 +145,9 @@ type Cause struct {
 	Figures   []Figure    `json:"figures"`   // that prove it
 	Sentence  string      `json:"sentence"`
 
+	// Harmed are the workloads whose requests it explains, of a cause that is not about a level; nil for all.
+	Harmed []string `json:"-"`
+
 	// Untrusted says that the cause is concluded from a replay that does not agree with its log.
 	Untrusted bool `json:"untrusted,omitempty"`
 }

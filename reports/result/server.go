@@ -76,7 +76,8 @@ type Moment struct {
 	Lost   int64  `json:"lost,omitempty"`  // requests that were lost at this moment
 	Stage  string `json:"stage,omitempty"` // of the server from then on; omitted if it did not change
 
-	OutOfMemory bool `json:"outOfMemory,omitempty"` // of Crashed: the server needed more memory than there is
+	OutOfMemory bool    `json:"outOfMemory,omitempty"` // of Crashed: the server needed more memory than there is
+	Factor      float64 `json:"-"`                     // of a change of the speed: that from then on; else 0
 }
 
 // AllServers is the index of a Moment that is about all servers.
