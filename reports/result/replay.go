@@ -38,10 +38,10 @@ type ReplayDifference struct {
 // ReplayedLevel compares the requests of a priority level. Waits are those of executed requests; they are null
 // without any, as at an exempt level, and InLog also if the log has less than 90 % of them.
 type ReplayedLevel struct {
-	PriorityLevel    string        `json:"priorityLevel"`
-	Requests         int64         `json:"requests"`
-	RejectedInLog    int64         `json:"rejectedInLog"`
-	RejectedInReplay int64         `json:"rejectedInReplay"`
+	PriorityLevel    string `json:"priorityLevel"`
+	Requests         int64  `json:"requests"`
+	RejectedInLog    int64  `json:"rejectedInLog"`
+	RejectedInReplay int64  `json:"rejectedInReplay"`
 	Pairs
 	WaitInLog    *Distribution `json:"waitInLog"`
 	WaitInReplay *Distribution `json:"waitInReplay"`
