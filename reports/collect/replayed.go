@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"apfsim/core/config"
 	"apfsim/core/estimate"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
@@ -18,7 +19,6 @@ import (
 type replayed struct {
 	scenario *scenario.Scenario
 	result   result.Replay
-	equal    int64 // outcomes
 	levels   map[string]*replayedLevel
 	untilNs  []int64 // by workload: later arrivals are not compared
 	seats    int64   // requests whose seats are those of the log
@@ -29,8 +29,37 @@ type replayed struct {
 // replayedLevel is the requests of one priority level.
 type replayedLevel struct {
 	result.ReplayedLevel
+	equal                     int64 // outcomes
+	rejectedInBoth            int64
 	executedInLog, waitsInLog int64
 	inLog, inReplay           *measure.Histogram
+	waits                     pairedWaits
+}
+
+// pairedWaits are the waits of the requests that were executed in both, and whose wait is in the log.
+type pairedWaits struct {
+	n                   int64
+	inLogNs, inReplayNs float64            // their sums
+	longer, shorter     *measure.Histogram // differences of more than equalWaitsNs, by whether the request waited longer in the replay
+}
+
+// equalWaitsNs is by how much waits may differ that are taken to be equal. That of a log often contains other work.
+const equalWaitsNs = 10_000_000
+
+func (p *pairedWaits) add(inLogNs, inReplayNs int64) {
+	p.n++
+	p.inLogNs, p.inReplayNs = p.inLogNs+float64(inLogNs), p.inReplayNs+float64(inReplayNs)
+	if inReplayNs > inLogNs+equalWaitsNs {
+		p.longer.Record(inReplayNs - inLogNs)
+	} else if inLogNs > inReplayNs+equalWaitsNs {
+		p.shorter.Record(inLogNs - inReplayNs)
+	}
+}
+
+func newReplayedLevel(name string) *replayedLevel {
+	histogram := func() *measure.Histogram { return &measure.Histogram{Precision: measure.FinePrecision} }
+	return &replayedLevel{ReplayedLevel: result.ReplayedLevel{PriorityLevel: name}, inLog: histogram(), inReplay: histogram(),
+		waits: pairedWaits{longer: histogram(), shorter: histogram()}}
 }
 
 // newReplayed returns nil if no trace is to be compared.
@@ -69,8 +98,7 @@ func (p *replayed) compared(r *server.Request) (*trace.Logged, *replayedLevel) {
 	name := cmp.Or(g.PriorityLevel, r.Level.Name())
 	l := p.levels[name]
 	if l == nil {
-		l = &replayedLevel{inLog: &measure.Histogram{Precision: measure.FinePrecision}, inReplay: &measure.Histogram{Precision: measure.FinePrecision}}
-		l.PriorityLevel = name
+		l = newReplayedLevel(name)
 		p.levels[name] = l
 	}
 	return g, l
@@ -102,7 +130,7 @@ func (p *replayed) arrived(_ int64, r *server.Request) {
 		p.noExecution++
 	}
 	l.executedInLog++
-	if g.WaitNs >= 0 {
+	if g.WaitNs >= 0 && !exempt(r) {
 		l.waitsInLog++
 		l.inLog.Record(g.WaitNs)
 	}
@@ -119,11 +147,21 @@ func (p *replayed) dispatched(nowNs int64, r *server.Request) {
 		return
 	}
 	if g.Outcome == trace.Executed {
-		p.equal++
+		l.equal++
 		l.SeatSecondsInReplay += seatSeconds(r.Work, r.ExecutionNs)
 	}
-	l.inReplay.Record(nowNs - r.ArrivalNs)
+	if exempt(r) {
+		return
+	}
+	waitNs := nowNs - r.ArrivalNs
+	l.inReplay.Record(waitNs)
+	if g.Outcome == trace.Executed && g.WaitNs >= 0 {
+		l.waits.add(g.WaitNs, waitNs)
+	}
 }
+
+// exempt reports whether a request is at a level at which nothing waits.
+func exempt(r *server.Request) bool { return r.Level.Spec().Type == config.TypeExempt }
 
 func (p *replayed) rejected(_ int64, r *server.Request) {
 	g, l := p.compared(r)
@@ -131,7 +169,8 @@ func (p *replayed) rejected(_ int64, r *server.Request) {
 		return
 	}
 	if g.Outcome == trace.Rejected {
-		p.equal++
+		l.equal++
+		l.rejectedInBoth++
 	}
 	l.RejectedInReplay++
 }
@@ -152,25 +191,28 @@ func (p *replayed) summary() *result.Replay {
 	r := &p.result
 	r.Levels, r.Unknown = []result.ReplayedLevel{}, []string{}
 	matches := true
+	all := newReplayedLevel("")
 	for _, l := range p.levels {
 		if float64(l.waitsInLog) >= leastWaits*float64(l.executedInLog) {
 			l.WaitInLog = result.NewDistribution(l.inLog)
 		}
 		l.WaitInReplay = result.NewDistribution(l.inReplay)
-		l.Disagrees = disagreements(&l.ReplayedLevel)
+		l.pair()
+		all.Requests += l.Requests
+		all.RejectedInLog += l.RejectedInLog
+		all.RejectedInReplay += l.RejectedInReplay
+		all.rejectedInBoth += l.rejectedInBoth
+		all.equal += l.equal
 		matches = matches && len(l.Disagrees) == 0
 		r.Levels = append(r.Levels, l.ReplayedLevel)
 	}
 	slices.SortFunc(r.Levels, func(a, b result.ReplayedLevel) int { return cmp.Compare(a.PriorityLevel, b.PriorityLevel) })
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		r.Requests += l.Requests
-		r.RejectedInLog += l.RejectedInLog
-		r.RejectedInReplay += l.RejectedInReplay
-	}
+	all.pair()
+	r.Requests, r.RejectedInLog, r.RejectedInReplay, r.Pairs = all.Requests, all.RejectedInLog, all.RejectedInReplay, all.Pairs
 	if r.Requests > 0 {
-		share := float64(p.equal) / float64(r.Requests)
+		share := float64(all.equal) / float64(r.Requests)
 		r.OutcomeEqual = &share
+		matches = matches && len(all.Disagrees) == 0 && 1-share <= mostUnequal
 	}
 	r.SeatsFrom, r.RoutesFrom = result.FromEstimate, result.FromLog
 	if p.seats > 0 {
@@ -203,32 +245,40 @@ func (p *replayed) summary() *result.Replay {
 	return r
 }
 
-// disagreements returns the figures of a level in which a replay and its log differ by more than they may:
+// How far a replay may be from its log, see disagreements.
+const (
+	mostUnequal   = 0.1  // the part of all requests that may have another outcome
+	mostRejected  = 0.1  // the part of the rejected requests
+	mostWait      = 0.25 // the part of a mean wait
+	significanceP = 0.01
+)
+
+// pair compares the outcomes and the waits of a level request by request, and finds the figures in which the replay and its
+// log differ by more than they may:
 //
-//   - rejected: by more than a tenth of the larger number and three times the square root of the sum of both, which is
-//     what two Poisson counts with one mean differ by at most, but for 3 in 1 000 cases; or the replay has none at all;
-//   - a percentile of the wait, of enough requests: by more than 50 ms and half of the larger one. Two runs
-//     of one trace on a real server differ by as much;
-//   - seat-seconds: by more than a quarter of the larger and 1 seat-second.
-func disagreements(l *result.ReplayedLevel) []string {
-	all := []string{}
-	if a, b := float64(l.RejectedInLog), float64(l.RejectedInReplay); math.Abs(a-b) > max(a, b)/10+3*math.Sqrt(a+b) || a > 0 && b == 0 {
-		all = append(all, "rejected")
+//   - rejected: of the requests with different outcomes, those that only the log rejected (b) and those that only the replay rejected
+//     (c) are so unequal in number that McNemar's exact test has p < 0.01, and |b − c| exceeds a tenth of the rejected requests: those
+//     of the log or of the replay, whichever are more;
+//   - wait, if the log has enough waits: of the requests that were executed in both, so many more wait longer, or shorter, that
+//     Wilcoxon's signed-rank test of the differences of more than 10 ms has p < 0.01, and the means of their waits differ by
+//     more than 10 ms and a quarter of the longer one;
+//   - seatSeconds: by more than a quarter of the larger and 1 seat-second.
+func (l *replayedLevel) pair() {
+	l.B, l.C = l.RejectedInLog-l.rejectedInBoth, l.RejectedInReplay-l.rejectedInBoth
+	l.P = measure.McNemar(l.B, l.C)
+	l.Disagrees = []string{}
+	if l.P < significanceP && float64(max(l.B-l.C, l.C-l.B)) > mostRejected*float64(max(l.RejectedInLog, l.RejectedInReplay)) {
+		l.Disagrees = append(l.Disagrees, "rejected")
 	}
-	if a, b := l.WaitInLog, l.WaitInReplay; a != nil && b != nil {
-		for _, p := range []struct {
-			name    string
-			a, b    int64
-			percent float64
-		}{{"waitP50", a.P50Ns, b.P50Ns, 50}, {"waitP90", a.P90Ns, b.P90Ns, 90}, {"waitP99", a.P99Ns, b.P99Ns, 99}} {
-			const chanceNs = 50_000_000
-			if apart := max(p.a-p.b, p.b-p.a); measure.Enough(p.percent, min(a.Count, b.Count)) && apart > chanceNs+max(p.a, p.b)/2 {
-				all = append(all, p.name)
-			}
+	if w := &l.waits; l.WaitInLog != nil && w.n > 0 {
+		apartNs, longestNs := math.Abs(w.inReplayNs-w.inLogNs)/float64(w.n), max(w.inReplayNs, w.inLogNs)/float64(w.n)
+		p := measure.SignedRanks(w.longer, w.shorter)
+		l.WaitP = &p
+		if apartNs > equalWaitsNs && apartNs > mostWait*longestNs && p < significanceP {
+			l.Disagrees = append(l.Disagrees, "wait")
 		}
 	}
 	if a, b := l.SeatSecondsInLog, l.SeatSecondsInReplay; math.Abs(a-b) > max(a, b)/4+1 {
-		all = append(all, "seatSeconds")
+		l.Disagrees = append(l.Disagrees, "seatSeconds")
 	}
-	return all
 }

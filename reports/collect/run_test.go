@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -163,7 +162,7 @@ func TestReplayOfAnIncompleteLog(t *testing.T) {
 	if r.Requests != 2 || r.RejectedInLog != 1 || r.RejectedInReplay != 0 || *r.OutcomeEqual != 0.5 || r.SeatsFrom != result.FromEstimate {
 		t.Errorf("%+v", r)
 	}
-	if l := r.Levels[0]; l.WaitInLog != nil || l.SeatSecondsInLog != 1 || l.SeatSecondsInReplay != 1 || !slices.Equal(l.Disagrees, []string{"rejected"}) {
+	if l := r.Levels[0]; l.WaitInLog != nil || l.SeatSecondsInLog != 1 || l.SeatSecondsInReplay != 1 || l.B != 1 || l.C != 0 || len(l.Disagrees) > 0 {
 		t.Errorf("%+v", l)
 	}
 	if got, want := differences(r), "seats 0, flowSchema 0, priorityLevel 0, executions 0"; got != want {
@@ -196,38 +195,63 @@ func TestReplayOfAnotherConfiguration(t *testing.T) {
 	}
 }
 
-// Two logs disagree by more than chance explains: numbers of rejections by a tenth and three standard errors, percentiles
-// by half and 50 ms, seat-seconds by a quarter and one.
+// A level disagrees with its log if its pairs do: outcomes by McNemar's test and a tenth of the rejected requests, waits by the
+// signed-rank test, 10 ms and a quarter, seat-seconds by a quarter and one.
 func TestDisagreementsOfAReplay(t *testing.T) {
-	waits := func(count, p50, p99 int64) *result.Distribution {
-		return &result.Distribution{Count: count, P50Ns: p50, P90Ns: p50, P99Ns: p99}
+	for _, c := range []struct {
+		inLog, inReplay, inBoth int64 // rejected
+		seatsInLog, seats       float64
+		want                    string
+	}{
+		{inLog: 31, inReplay: 15, inBoth: 15, want: "rejected"}, // 16 pairs, all one way
+		{inLog: 31, inReplay: 31, inBoth: 0},                    // 31 each way
+		{inLog: 8, want: "rejected"},                            // p is 2/256
+		{inLog: 7},                                              // and 2/128
+		{inReplay: 8, want: "rejected"},
+		{inLog: 1000, inReplay: 900, inBoth: 900}, // a tenth
+		{inLog: 1000, inReplay: 899, inBoth: 899, want: "rejected"},
+		{inLog: 1000, inReplay: 850, inBoth: 500, want: "rejected"}, // 500 and 350
+		{inLog: 200, inReplay: 170, inBoth: 50},                     // 150 and 120: p is 0.08
+		{seatsInLog: 100, seats: 75.1},
+		{seatsInLog: 100, seats: 73.9, want: "seatSeconds"},
+		{seatsInLog: 1, seats: 2.6},
+		{seatsInLog: 1, seats: 2.7, want: "seatSeconds"},
+	} {
+		l := newReplayedLevel("x")
+		l.RejectedInLog, l.RejectedInReplay, l.rejectedInBoth, l.SeatSecondsInLog, l.SeatSecondsInReplay = c.inLog, c.inReplay, c.inBoth, c.seatsInLog, c.seats
+		l.pair()
+		if got := strings.Join(l.Disagrees, " "); got != c.want || l.B != c.inLog-c.inBoth || l.C != c.inReplay-c.inBoth {
+			t.Errorf("%+v: disagrees in %q; b %d, c %d, p %v", c, got, l.B, l.C, l.P)
+		}
 	}
 	const ms = 1_000_000
 	for _, c := range []struct {
-		level result.ReplayedLevel
-		want  string
+		what string
+		n    int64
+		wait func(i int64) (inLog, inReplay int64)
+		want string
 	}{
-		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 100}, ""},
-		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 160}, ""},         // 60 ≤ 16 + 3·√260
-		{result.ReplayedLevel{RejectedInLog: 100, RejectedInReplay: 180}, "rejected"}, // 80 > 18 + 3·√280
-		{result.ReplayedLevel{RejectedInLog: 180, RejectedInReplay: 100}, "rejected"},
-		{result.ReplayedLevel{RejectedInLog: 3}, "rejected"}, // none at all
-		{result.ReplayedLevel{RejectedInReplay: 3}, ""},
-		{result.ReplayedLevel{WaitInLog: waits(20, 0, 0), WaitInReplay: waits(20, 100*ms, 0)}, ""}, // as much as they may
-		{result.ReplayedLevel{WaitInLog: waits(20, 0, 0), WaitInReplay: waits(20, 100*ms+1, 0)}, "waitP50"},
-		{result.ReplayedLevel{WaitInLog: waits(100, 100*ms+1, 0), WaitInReplay: waits(100, 0, 0)}, "waitP50 waitP90"},
-		{result.ReplayedLevel{WaitInLog: waits(19, 0, 0), WaitInReplay: waits(100, 1000*ms, 0)}, ""}, // too few
-		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2100*ms)}, ""},
-		{result.ReplayedLevel{WaitInLog: waits(1000, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, "waitP99"},
-		{result.ReplayedLevel{WaitInLog: waits(999, 1000*ms, 1000*ms), WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""}, // too few for p99
-		{result.ReplayedLevel{WaitInReplay: waits(1000, 1500*ms, 2101*ms)}, ""},                                          // not in the log
-		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 74}, ""},
-		{result.ReplayedLevel{SeatSecondsInLog: 100, SeatSecondsInReplay: 73.9}, "seatSeconds"},
-		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.6}, ""},
-		{result.ReplayedLevel{SeatSecondsInLog: 1, SeatSecondsInReplay: 2.7}, "seatSeconds"},
+		{"the log has half a millisecond of other work", 1000, func(i int64) (int64, int64) { return i*ms + ms/2, i * ms }, ""},
+		{"all wait 12 ms longer, of 20", 100, func(int64) (int64, int64) { return 32 * ms, 20 * ms }, "wait"},
+		{"all wait 12 ms longer, of 100", 100, func(int64) (int64, int64) { return 112 * ms, 100 * ms }, ""},
+		{"the same waits, of other requests", 100, func(i int64) (int64, int64) { return i * 10 * ms, (99 - i) * 10 * ms }, ""},
+		{"seven wait for longer", 7, func(int64) (int64, int64) { return 0, 1000 * ms }, ""},
+		{"eight wait for longer", 8, func(int64) (int64, int64) { return 0, 1000 * ms }, "wait"},
+		{"one in fifty waits for a second in the log alone", 1000, func(i int64) (int64, int64) { return i % 50 / 49 * 1000 * ms, 0 }, "wait"},
 	} {
-		if got := strings.Join(disagreements(&c.level), " "); got != c.want {
-			t.Errorf("%+v: disagree in %q, want %q", c.level, got, c.want)
+		l := newReplayedLevel("x")
+		l.WaitInLog = &result.Distribution{}
+		for i := range c.n {
+			l.waits.add(c.wait(i))
+		}
+		l.pair()
+		if got := strings.Join(l.Disagrees, " "); got != c.want {
+			t.Errorf("%s: disagrees in %q, p %v; want %q", c.what, got, *l.WaitP, c.want)
+		}
+		if l.WaitInLog = nil; l.WaitP != nil {
+			if l.pair(); len(l.Disagrees) > 0 {
+				t.Errorf("%s: disagrees in %v without the waits of the log", c.what, l.Disagrees)
+			}
 		}
 	}
 }

@@ -30,8 +30,8 @@ func ReplaySentences(r *result.Replay) []string {
 	return append([]string{"The replay does not agree with its log: " + disagreement(r) + "."}, replayReasons(r)...)
 }
 
-// disagreement says in which figure a replay differs most: rejections, then waits, then seats; else that executions
-// are missing.
+// disagreement says in which figure a replay differs most: rejections, then waits, then seats of a level, then outcomes of all; else that
+// executions are missing.
 func disagreement(r *result.Replay) string {
 	worst := func(what string) *result.ReplayedLevel {
 		var found *result.ReplayedLevel
@@ -42,24 +42,23 @@ func disagreement(r *result.Replay) string {
 		}
 		return found
 	}
-	if l := worst("rejected"); l != nil {
-		requests, inReplay, inLog, where := r.Requests, r.RejectedInReplay, r.RejectedInLog, ""
-		if len(r.Levels) > 1 {
-			requests, inReplay, inLog, where = l.Requests, l.RejectedInReplay, l.RejectedInLog, " of "+format.Printable(l.PriorityLevel)
-		}
-		return fmt.Sprintf("%s of %s%s are rejected, %s in the log", format.Percent(float64(inReplay)/float64(requests)), result.RequestCount(requests), where, format.Percent(float64(inLog)/float64(requests)))
+	rejected := func(requests, inReplay, inLog int64, pairs *result.Pairs, where string) string {
+		return fmt.Sprintf("%s of %s%s are rejected, %s in the log (%s only in the log, %s only in the replay)", format.Percent(float64(inReplay)/float64(requests)),
+			result.RequestCount(requests), where, format.Percent(float64(inLog)/float64(requests)), format.Whole(pairs.B), format.Whole(pairs.C))
 	}
-	for _, p := range []struct {
-		what, name string
-		value      func(*result.Distribution) int64
-	}{{"waitP99", "wait p99", func(d *result.Distribution) int64 { return d.P99Ns }}, {"waitP90", "wait p90", func(d *result.Distribution) int64 { return d.P90Ns }},
-		{"waitP50", "wait p50", func(d *result.Distribution) int64 { return d.P50Ns }}} {
-		if l := worst(p.what); l != nil {
-			return fmt.Sprintf("the %s of %s is %s, %s in the log", p.name, format.Printable(l.PriorityLevel), format.Duration(float64(p.value(l.WaitInReplay))), format.Duration(float64(p.value(l.WaitInLog))))
-		}
+	if l := worst("rejected"); l != nil && len(r.Levels) > 1 {
+		return rejected(l.Requests, l.RejectedInReplay, l.RejectedInLog, &l.Pairs, " of "+format.Printable(l.PriorityLevel))
+	} else if l != nil {
+		return rejected(r.Requests, r.RejectedInReplay, r.RejectedInLog, &r.Pairs, "")
+	}
+	if l := worst("wait"); l != nil {
+		return fmt.Sprintf("the mean wait of %s is %s, %s in the log", format.Printable(l.PriorityLevel), format.Duration(float64(l.WaitInReplay.MeanNs)), format.Duration(float64(l.WaitInLog.MeanNs)))
 	}
 	if l := worst("seatSeconds"); l != nil {
 		return fmt.Sprintf("executed requests of %s occupy %s seat-seconds, %s in the log", format.Printable(l.PriorityLevel), format.Number(l.SeatSecondsInReplay), format.Number(l.SeatSecondsInLog))
+	}
+	if !slices.Contains(r.Unknown, trace.UnknownExecutions) { // the outcomes of all levels together
+		return rejected(r.Requests, r.RejectedInReplay, r.RejectedInLog, &r.Pairs, "") + fmt.Sprintf("; %s have the same outcome", format.Percent(*r.OutcomeEqual))
 	}
 	return fmt.Sprintf("the log does not say how long %s executed, so that they occupy no seats or drawn ones", unknownExecutions(r))
 }

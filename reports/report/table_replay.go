@@ -37,8 +37,8 @@ func ReplayTable(r *result.Replay) *Table {
 			return figure(l.SeatSecondsInReplay, format.Number(l.SeatSecondsInReplay))
 		}, "seatSeconds")},
 	}
-	for i, what := range map[int]string{5: "waitP50", 7: "waitP99"} {
-		columns[i].Cell = judged(columns[i].Cell, what)
+	for _, i := range []int{5, 7} {
+		columns[i].Cell = judged(columns[i].Cell, "wait")
 	}
 	t := &Table{Name: "replay", Title: "The replay beside its log", Caption: "The replay beside its log: executed and rejected requests, first attempts", Columns: columns.Columns()}
 	for i := range r.Levels {

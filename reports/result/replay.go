@@ -10,6 +10,7 @@ type Replay struct {
 	Requests         int64 `json:"requests"` // whose outcome is in the log: they were executed or rejected
 	RejectedInLog    int64 `json:"rejectedInLog"`
 	RejectedInReplay int64 `json:"rejectedInReplay"`
+	Pairs
 	// OutcomeEqual is the share of Requests that were executed in both or rejected in both; null without requests.
 	OutcomeEqual *float64 `json:"outcomeEqual"`
 
@@ -21,6 +22,13 @@ type Replay struct {
 	Unknown     []string           `json:"unknown"`     // what the logs do not say, as the scenario lists it
 }
 
+// Pairs compares outcomes request by request.
+type Pairs struct {
+	B int64   `json:"b"` // requests that the log rejected, and the replay did not
+	C int64   `json:"c"` // requests that the replay rejected, and the log did not
+	P float64 `json:"p"` // of McNemar's exact test: how probable it is that B and C are so unequal by chance
+}
+
 // ReplayDifference is how many requests differ from the log in something.
 type ReplayDifference struct {
 	What     string `json:"what"` // seats, flowSchema, priorityLevel; executions: those whose execution time is unknown
@@ -28,20 +36,22 @@ type ReplayDifference struct {
 }
 
 // ReplayedLevel compares the requests of a priority level. Waits are those of executed requests; they are null
-// without any, and InLog also if the log has less than 90 % of them.
+// without any, as at an exempt level, and InLog also if the log has less than 90 % of them.
 type ReplayedLevel struct {
-	PriorityLevel    string        `json:"priorityLevel"`
-	Requests         int64         `json:"requests"`
-	RejectedInLog    int64         `json:"rejectedInLog"`
-	RejectedInReplay int64         `json:"rejectedInReplay"`
-	WaitInLog        *Distribution `json:"waitInLog"`
-	WaitInReplay     *Distribution `json:"waitInReplay"`
+	PriorityLevel    string `json:"priorityLevel"`
+	Requests         int64  `json:"requests"`
+	RejectedInLog    int64  `json:"rejectedInLog"`
+	RejectedInReplay int64  `json:"rejectedInReplay"`
+	Pairs
+	WaitInLog    *Distribution `json:"waitInLog"`
+	WaitInReplay *Distribution `json:"waitInReplay"`
+	// WaitP is the p value of Wilcoxon's signed-rank test of the waits of requests that were executed in both; null without WaitInLog.
+	WaitP *float64 `json:"waitP"`
 	// SeatSeconds are what requests occupied that were executed in the log, and in the replay in both: seats times
 	// execution, and final seats times additional latency.
 	SeatSecondsInLog    float64 `json:"seatSecondsInLog"`
 	SeatSecondsInReplay float64 `json:"seatSecondsInReplay"`
-	// Disagrees are the figures that differ by more than chance and the errors of a log explain: rejected, waitP50,
-	// waitP90, waitP99, seatSeconds.
+	// Disagrees are the figures that differ by more than chance and the errors of a log explain: rejected, wait, seatSeconds.
 	Disagrees []string `json:"disagrees"`
 }
 
