@@ -62,12 +62,6 @@ type Answer struct {
 	pictured [2]*result.Result // of the present configuration and of the changed one, with the seed of the run that is explained; nil without
 }
 
-// Holds is in how many of some runs all goals held.
-type Holds struct {
-	Passes int `json:"passes"`
-	Runs   int `json:"runs"`
-}
-
 // Closest is the candidate whose goals held in most runs, if none suffices.
 type Closest struct {
 	*Candidate

@@ -62,18 +62,20 @@ func (s *search) repeat(sc *scenario.Scenario, first uint64) (*Break, error) {
 	p.Early, p.MostEvents = true, s.mostEvents()
 	runs := experiment.BeginTrials(s.ctx, p)
 	defer runs.Stop()
-	test := s.newTest(s.alpha)
 	known := &trials{failed: make([]int, len(sc.Spec.Thresholds))}
-	for known.Decision == Undecided && known.Runs < mostRepeats {
+	decision, held, err := Until(s.newTest(s.alpha), mostRepeats, func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		s.runs++
 		known.add(&outcome{Passed: run.Passed(), Failed: run.Failed(), RanAway: run.RanAway})
-		known.Decision = test.Add(run.Passed())
+		return run.Passed(), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	b := &Break{Holds: known.Decision == Accepted, Passes: known.Passes, Runs: known.Runs}
+	b := &Break{Holds: decision == Accepted, Passes: held.Passes, Runs: held.Runs}
 	if !b.Holds {
 		b.Fails = s.worstGoal(known)
 	}
