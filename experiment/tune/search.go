@@ -20,6 +20,7 @@ type Options struct {
 	Goals       metric.Thresholds  // nil for the goals of the scenario
 	Victims     bool               // without goals: they are about harmed workloads that do not cause the harm themselves
 	Kinds       []string           // that are allowed
+	Levels      []string           // to which requests may be moved though the rules forbid it: see mayReceive
 	Remedies    []result.RemedyID  // of which the cheapest candidates are looked for besides the answer
 	Protect     []string           // names of metrics with tags that must not get worse
 	Probability float64            // with which a run must hold
@@ -180,7 +181,7 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 	if s.journal, err = openJournal(o.Dir, head); err != nil || !needed {
 		return s, needed, err
 	}
-	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, o.Kinds); err != nil {
+	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, &o); err != nil {
 		return nil, false, err
 	}
 	s.all = s.problem.candidates()
