@@ -99,7 +99,7 @@ func (p *problem) lending(l *config.PriorityLevel) {
 		return // what others lend is of no use
 	}
 	for _, other := range p.Objects.PriorityLevels {
-		if other.Name != l.Name && p.changeable(other) && !p.hasFamily("lendablePercent of "+other.Name) {
+		if other.Name != l.Name && p.changeable(other) && p.builtIn.PriorityLevel(other.Name) == nil && !p.hasFamily("lendablePercent of "+other.Name) {
 			lendable(other, result.BorrowMore, true)
 		}
 	}

@@ -37,10 +37,13 @@ func (p *problem) newLevel(r *route, name, sentence string, remedy result.Remedy
 	family := func(id string, givers []*config.PriorityLevel, giverShares int32) {
 		var all []*Candidate
 		for v, nominal := range p.leastShares(0, giverShares) {
-			shares, none := v, int32(0)
+			shares, none, hand := v, int32(0), int32(6)
+			if p.lists(w) { // a list of a level takes no more seats than a hand leaves it
+				hand = max(1, min(hand, int32(nominal)/2))
+			}
 			level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
 				NominalConcurrencyShares: &shares, LendablePercent: &none,
-				LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: 6, QueueLengthLimit: 50}},
+				LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: hand, QueueLengthLimit: 50}},
 			}}}
 			if taking {
 				level.Spec.Limited.BorrowingLimitPercent = &none
@@ -86,6 +89,12 @@ func (p *problem) mostSpared(all []*Candidate) (kept []*Candidate) {
 		c.seatsAtMost = kept[0].Cost.Seats
 	}
 	return kept
+}
+
+// lists says whether a workload lists, as far as that is known.
+func (p *problem) lists(w string) bool {
+	all := p.requestsOf(w)
+	return len(all) == 0 || slices.ContainsFunc(all, func(r *workload.Request) bool { return r.Verb == "list" })
 }
 
 // listLevels gives the lists that hold others up a level of their own: those of the workloads that send them.

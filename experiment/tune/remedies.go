@@ -30,6 +30,7 @@ type problem struct {
 
 	allowedLevels []string                       // to which requests may be moved though the rules forbid it
 	requests      map[string][]*workload.Request // of workloads, once they are known
+	leaves        map[*config.FlowSchema]bool    // those of candidates that take nothing of the components of a cluster
 	withGoals     []string                       // workloads that a goal is about
 	beyond        *result.Cause                  // the first cause, if the time is lost where no division of the seats helps
 	found         map[findingKey]bool            // by package lint, in the present configuration
@@ -46,7 +47,7 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 	if err != nil {
 		return nil, err
 	}
-	p := &problem{Scenario: sc, rules: r, summary: s, allowed: o.Kinds, allowedLevels: o.Levels, found: map[findingKey]bool{}, requests: map[string][]*workload.Request{}}
+	p := &problem{Scenario: sc, rules: r, summary: s, allowed: o.Kinds, allowedLevels: o.Levels, found: map[findingKey]bool{}, requests: map[string][]*workload.Request{}, leaves: map[*config.FlowSchema]bool{}}
 	p.builtIn = config.Merge(config.Suggested(r), config.Mandatory(r))
 	p.seats = divide(p, sc)
 	for _, f := range p.lint(sc.Objects, config.Objects{}) {

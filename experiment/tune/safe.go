@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"apfsim/core/config"
-	"apfsim/core/rules"
 	"apfsim/lint"
+	"apfsim/lint/identity"
 	"apfsim/reports/advice"
 	"apfsim/reports/result"
 )
@@ -116,14 +116,25 @@ func (p *problem) annotated(o config.Objects) (all config.Objects) {
 	return all
 }
 
-// TakesControlPlane says whether a configuration assigns requests of the components of a cluster to other levels than another one
-// does.
-var TakesControlPlane = func(r *rules.Rules, before, after config.Objects) bool { return false }
+// leavesControlPlane says whether the FlowSchemas of a candidate leave all requests of the components of a cluster at their levels.
+func (p *problem) leavesControlPlane(c *Candidate) bool {
+	for _, s := range c.objects.FlowSchemas {
+		leaves, known := p.leaves[s]
+		if !known {
+			after := config.Merge(p.Objects, config.Objects{FlowSchemas: []*config.FlowSchema{s}, PriorityLevels: c.objects.PriorityLevels})
+			leaves = !slices.ContainsFunc(identity.Changes(p.rules, p.Objects, after), func(ch identity.Change) bool { return ch.Identity.ControlPlane })
+			p.leaves[s] = leaves
+		}
+		if !leaves {
+			return false
+		}
+	}
+	return true
+}
 
 // isSafe says whether a candidate keeps all rules. After is how it divides the seats.
 func (p *problem) isSafe(c *Candidate, after *advice.SeatDivision) bool {
-	return p.sparesOthers(c, after) && p.lintsAlike(c) &&
-		(len(c.objects.FlowSchemas) == 0 || !TakesControlPlane(p.rules, p.Objects, c.scenarioOf(p.Scenario).Objects))
+	return p.sparesOthers(c, after) && p.leavesControlPlane(c) && p.lintsAlike(c)
 }
 
 // elsewhere are the causes for which no division of the seats is a remedy: the time is lost where flow control has no say.

@@ -104,13 +104,15 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 		a.Runs = s.runs
 		return a, err
 	}
-	selected, confirmed, err := s.walk()
+	found, err := s.walk()
 	if err != nil && err != errBudget {
 		return nil, err
 	}
 	a.OutOfBudget = err == errBudget
-	if selected != nil {
-		err = a.confirmed(selected, confirmed)
+	var selected *Candidate
+	if found != nil {
+		selected = found.c
+		err = a.confirmed(found)
 	} else {
 		err = a.none()
 	}
@@ -134,7 +136,7 @@ func RunPart(ctx context.Context, o Options) (runs int, err error) {
 	}
 	defer s.journal.close()
 	if needed {
-		_, _, err = s.walk()
+		_, err = s.walk()
 	}
 	if err != nil && err != errBudget {
 		return 0, err
@@ -283,9 +285,9 @@ func (f *family) decisions() int {
 	return min(len(f.all), 2*bits.Len(uint(len(f.all)))+2)
 }
 
-// walk goes up the costs until a candidate is confirmed. It returns nil if none is. A part of the candidates ends with the
-// first one that is accepted: the confirmation is left to whoever has all parts.
-func (s *search) walk() (*Candidate, *confirmation, error) {
+// walk goes up the costs until a candidate is confirmed, and from there on until one is robust: see moreRobust. It returns nil if none
+// is confirmed. A part of the candidates ends with the first one that is accepted: the confirmation is left to whoever has all parts.
+func (s *search) walk() (*found, error) {
 	units := map[*family]int{}
 	for i, c := range s.all {
 		if s.Progress != nil {
@@ -302,30 +304,30 @@ func (s *search) walk() (*Candidate, *confirmation, error) {
 		}
 		if c.family.monotone && !c.family.searched {
 			if err := s.bisect(c.family); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		if s.of(c).Because != "" {
 			continue
 		}
 		if err := s.decide(c); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if s.of(c).Decision != Accepted {
 			continue
 		}
 		if s.Part.Of > 1 {
-			return nil, nil, nil
+			return nil, nil
 		}
 		confirmed, err := s.confirm(c)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if confirmed != nil {
-			return c, confirmed, nil
+			return s.moreRobust(c, confirmed)
 		}
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 // of returns what is known of a candidate.
