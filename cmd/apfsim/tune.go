@@ -71,9 +71,9 @@ of the candidates suffices.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&flags.goals, "goal", nil, "`'METRIC: EXPRESSION'` that must hold, as a threshold of a scenario; instead of the scenario's own goals; may be repeated")
+	f.StringArrayVar(&flags.goals, "goal", nil, "`'METRIC: EXPRESSION'` that must hold, as a threshold of a scenario; besides the scenario's own goals, as far as they hold now; may be repeated")
 	addLoad(f, &flags.load)
-	f.StringSliceVar(&flags.allow, "allow", nil, "`KIND,...` of changes that are also allowed: server, clients (their rate limits)")
+	f.StringSliceVar(&flags.allow, "allow", nil, "`KIND,...` of changes that are also allowed: server, clients (their rate limits); and names of levels to which requests may be moved though the level is kept for others, such as catch-all")
 	f.StringSliceVar(&flags.forbid, "forbid", nil, "`KIND,...` of changes that are not allowed: "+strings.Join(tune.Usual, ", "))
 	f.StringArrayVar(&flags.protect, "protect", nil, "`METRIC` that must not get worse, such as 'wait{workload:mice}'; may be repeated")
 	f.IntVar(&flags.budget, "budget", 2000, "greatest `NUMBER` of runs of candidates")
@@ -89,11 +89,6 @@ of the candidates suffices.`,
 
 // kinds returns the kinds of changes that the flags allow.
 func (f *tuneFlags) kinds() ([]string, error) {
-	for _, kind := range f.allow {
-		if err := oneOf("allow", kind, tune.Kinds); err != nil {
-			return nil, err
-		}
-	}
 	for _, kind := range f.forbid {
 		if err := oneOf("forbid", kind, tune.Kinds); err != nil {
 			return nil, err
@@ -148,6 +143,15 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	}
 	if o.Scenario, err = tune.Divide(o.Scenario); err != nil {
 		return o, err
+	}
+	for _, name := range f.allow {
+		if slices.Contains(tune.Kinds, name) {
+			continue
+		}
+		if o.Scenario.Objects.PriorityLevel(name) == nil {
+			return o, fmt.Errorf("--allow: %q: want a kind of changes (%s), or the name of a priority level of the scenario", name, strings.Join(tune.Kinds, ", "))
+		}
+		o.Levels = append(o.Levels, name)
 	}
 	if o.Fit, err = fitOf(arg); err != nil {
 		return o, err

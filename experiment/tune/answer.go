@@ -28,9 +28,10 @@ type Answer struct {
 	Probability   *float64 `json:"probability"` // with which a run holds, if the answer is right; null of a replay
 	Procedure     string   `json:"procedure"`
 
-	Present     Holds      `json:"present"`   // of the present configuration
-	Selected    *Candidate `json:"selected"`  // nil if no change is needed, or if none of the candidates suffices
-	Confirmed   *Holds     `json:"confirmed"` // of Selected, in fresh runs
+	Present     Holds      `json:"present"`         // of the present configuration
+	Selected    *Candidate `json:"selected"`        // nil if no change is needed, or if none of the candidates suffices
+	Confirmed   *Holds     `json:"confirmed"`       // of Selected, in fresh runs
+	Tight       *Tight     `json:"tight,omitempty"` // a smaller change that holds, and is not robust
 	Closest     *Closest   `json:"closest,omitempty"`
 	OutOfBudget bool       `json:"outOfBudget,omitempty"` // the runs were used up before all candidates were tried
 
@@ -62,10 +63,11 @@ type Answer struct {
 	pictured [2]*result.Result // of the present configuration and of the changed one, with the seed of the run that is explained; nil without
 }
 
-// Holds is in how many of some runs all goals held.
-type Holds struct {
-	Passes int `json:"passes"`
-	Runs   int `json:"runs"`
+// Tight is a candidate that was confirmed and costs less than the selected one, but does not hold with more load or longer
+// executions.
+type Tight struct {
+	*Candidate
+	Holds
 }
 
 // Closest is the candidate whose goals held in most runs, if none suffices.
@@ -184,8 +186,12 @@ func (a *Answer) unneeded() error {
 }
 
 // confirmed completes the answer that a change suffices.
-func (a *Answer) confirmed(c *Candidate, done *confirmation) error {
+func (a *Answer) confirmed(done *found) error {
+	c := done.c
 	a.Selected, a.Confirmed = c, &done.Holds
+	if t := done.tight; t != nil {
+		a.Tight = &Tight{t.c, t.Holds}
+	}
 	a.explainChanges(c)
 	if err := a.compare(c, done.first, done.runs[:min(len(done.runs), comparedRuns)]); err != nil {
 		return err

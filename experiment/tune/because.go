@@ -212,6 +212,8 @@ func becauseAssumed(c *Candidate, ch *Change) string {
 		return "not searched: seats that are lent come back after up to 10 s"
 	case ch.Path == "spec.limited.limitResponse.type" && q != nil:
 		return "not searched: requests wait before they are rejected"
+	case q != nil && field == "handSize" && q.HandSize < 6:
+		return "not searched: at most half of the seats, so that a list can take more than one"
 	case q != nil && (field == "queues" || field == "handSize"):
 		return fmt.Sprintf("not searched: %d of %d queues are all filled by 4 other flows with a probability of %s", q.HandSize, q.Queues,
 			format.Number(dealer.CollisionProbabilityFloat(int(q.Queues), int(q.HandSize), 4)))

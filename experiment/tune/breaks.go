@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"apfsim/experiment"
@@ -19,17 +20,18 @@ type Break struct {
 
 // variations are the scenarios with which an answer is repeated. A nil one is not possible.
 var variations = []struct {
-	what string
-	of   func(*scenario.Scenario) *scenario.Scenario
+	what   string
+	robust bool // whether an answer has to hold with it to be robust
+	of     func(*scenario.Scenario) *scenario.Scenario
 }{
-	{"executions × 0.8", func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 0.8) }},
-	{"executions × 1.25", func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 1.25) }},
-	{"load × 1.1", func(sc *scenario.Scenario) *scenario.Scenario { return loaded(sc, 1.1) }},
-	{"the least capacity of its interval", func(sc *scenario.Scenario) *scenario.Scenario {
+	{"executions × 0.8", false, func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 0.8) }},
+	{"executions × 1.25", true, func(sc *scenario.Scenario) *scenario.Scenario { return withExecutions(sc, 1.25) }},
+	{"load × 1.1", true, func(sc *scenario.Scenario) *scenario.Scenario { return loaded(sc, 1.1) }},
+	{"the least capacity of its interval", false, func(sc *scenario.Scenario) *scenario.Scenario {
 		least, _ := ends(sc)
 		return withCapacity(sc, least)
 	}},
-	{"the greatest capacity of its interval", func(sc *scenario.Scenario) *scenario.Scenario {
+	{"the greatest capacity of its interval", false, func(sc *scenario.Scenario) *scenario.Scenario {
 		_, greatest := ends(sc)
 		return withCapacity(sc, greatest)
 	}},
@@ -37,6 +39,77 @@ var variations = []struct {
 
 // mostRepeats ends a test of a variation that neither holds nor fails clearly.
 const mostRepeats = 60
+
+// found is a confirmed candidate, and the smaller one that holds as well, but breaks with a variation that a robust one has to hold
+// with.
+type found struct {
+	c *Candidate
+	*confirmation
+	tight *found
+}
+
+// mostRobust is how many candidates beyond the first that is confirmed are tried to find one that is robust.
+const mostRobust = 8
+
+// moreRobust returns the confirmed candidate if it is robust, or else the next one that is: a value of the same family that is
+// farther from the present one, or a candidate that costs more. If none is, it returns the confirmed one.
+func (s *search) moreRobust(c *Candidate, done *confirmation) (*found, error) {
+	first := &found{c: c, confirmation: done}
+	if robust, err := s.isRobust(c); robust || err != nil {
+		return first, err
+	}
+	for _, next := range s.farther(c) {
+		err := s.decide(next)
+		if err == nil && s.of(next).Decision == Accepted {
+			var robust bool
+			if robust, err = s.isRobust(next); robust {
+				var confirmed *confirmation
+				if confirmed, err = s.confirm(next); confirmed != nil {
+					return &found{next, confirmed, first}, nil
+				}
+			}
+		}
+		if err != nil && err != errBudget {
+			return nil, err
+		}
+	}
+	return first, nil
+}
+
+// farther returns the candidates that may be more robust than one: those of its family in steps that double, and then the next ones
+// of other families.
+func (s *search) farther(c *Candidate) (all []*Candidate) {
+	for step := 1; c.step+step < len(c.family.all) && len(all) < mostRobust/2; step *= 2 {
+		all = append(all, c.family.all[c.step+step])
+	}
+	seen := map[*family]bool{c.family: true}
+	for _, next := range s.all[slices.Index(s.all, c)+1:] {
+		if !seen[next.family] && !next.Cost.Pair && len(all) < mostRobust {
+			seen[next.family] = true
+			all = append(all, s.problem.coarse(next.family))
+		}
+	}
+	return slices.DeleteFunc(all, func(c *Candidate) bool { return c == nil })
+}
+
+// isRobust says whether a candidate holds with more load and with longer executions, as far as the scenario can be changed so. Names
+// of users, and phases of the adjustments, are other ones in each run.
+func (s *search) isRobust(c *Candidate) (bool, error) {
+	for i, v := range variations {
+		changed := v.of(c.scenarioOf(s.present))
+		if changed == nil || !v.robust {
+			continue
+		}
+		b, err := s.repeat(changed, FirstSeed(s.present.Spec.Seed, robustSeeds+i))
+		if err != nil || !b.Holds {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// robustSeeds is the number of the confirmation whose seeds these repetitions have, which no search reaches.
+const robustSeeds = 1 << 20
 
 // repeat repeats the answer with each of the variations, with fresh seeds: those of attempts from a number on, which no
 // confirmation has used. The test is that of the search, which needs fewer runs than a confirmation.
@@ -62,18 +135,20 @@ func (s *search) repeat(sc *scenario.Scenario, first uint64) (*Break, error) {
 	p.Early, p.MostEvents = true, s.mostEvents()
 	runs := experiment.BeginTrials(s.ctx, p)
 	defer runs.Stop()
-	test := s.newTest(s.alpha)
 	known := &trials{failed: make([]int, len(sc.Spec.Thresholds))}
-	for known.Decision == Undecided && known.Runs < mostRepeats {
+	decision, held, err := Until(s.newTest(s.alpha), mostRepeats, func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		s.runs++
 		known.add(&outcome{Passed: run.Passed(), Failed: run.Failed(), RanAway: run.RanAway})
-		known.Decision = test.Add(run.Passed())
+		return run.Passed(), nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	b := &Break{Holds: known.Decision == Accepted, Passes: known.Passes, Runs: known.Runs}
+	b := &Break{Holds: decision == Accepted, Passes: held.Passes, Runs: held.Runs}
 	if !b.Holds {
 		b.Fails = s.worstGoal(known)
 	}

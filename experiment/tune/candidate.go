@@ -19,16 +19,17 @@ type Class string
 
 // The classes.
 const (
-	SameLevel    Class = "1a" // a FlowSchema with another distinguisher, at the same level
-	OtherLevel   Class = "1b" // a FlowSchema to another level that exists
-	Lending      Class = "2a" // what levels lend and borrow
-	QueueLength  Class = "2b"
-	Shares       Class = "2c"
-	Queues       Class = "2d" // handSize, then queues
-	NewLevel     Class = "3"  // a level and a FlowSchema
-	Suggested    Class = "4"  // the fields of 2a to 2d of an object that servers maintain
-	ServerLimits Class = "5"  // what a restart of the servers changes
-	ClientLimits Class = "6"  // rate limits of clients, which others have to change
+	SameLevel      Class = "1a" // a FlowSchema with another distinguisher, at the same level
+	OtherLevel     Class = "1b" // a FlowSchema to another level that exists
+	Lending        Class = "2a" // what levels lend and borrow
+	QueueLength    Class = "2b"
+	Shares         Class = "2c"
+	Queues         Class = "2d" // handSize, then queues
+	SuggestedField Class = "2e" // the fields of 2a, 2b and 2d of an object that servers maintain
+	NewLevel       Class = "3"  // a level and a FlowSchema
+	Suggested      Class = "4"  // the shares of a level that servers maintain
+	ServerLimits   Class = "5"  // what a restart of the servers changes
+	ClientLimits   Class = "6"  // rate limits of clients, which others have to change
 )
 
 // Kinds are the kinds of changes that can be allowed and forbidden, in the order of their classes.
@@ -40,7 +41,7 @@ var Usual = []string{"flowschemas", "lending", "queues", "levels", "suggested"}
 // kindOf is the kind of a class.
 var kindOf = map[Class]string{
 	SameLevel: "flowschemas", OtherLevel: "flowschemas", Lending: "lending", QueueLength: "queues", Queues: "queues",
-	Shares: "levels", NewLevel: "levels", Suggested: "suggested", ServerLimits: "server", ClientLimits: "clients",
+	Shares: "levels", NewLevel: "levels", SuggestedField: "suggested", Suggested: "suggested", ServerLimits: "server", ClientLimits: "clients",
 }
 
 // Cost is what a change costs those who make it and others. It is known before anything is run.
@@ -98,15 +99,17 @@ type Candidate struct {
 	Cost     Cost            `json:"cost"`
 	Changes  []Change        `json:"changes"`
 
-	objects  config.Objects // that are changed or added
-	requests int            // max-requests-inflight; 0: as it is
-	servers  int            // their number; 0: as it is
-	limit    *clientLimit   // of clients; nil: as it is
-	value    int            // of the field; of a new level its seats; 0 of a candidate without one
-	moves    string         // what is moved, "" of a candidate that moves nothing
-	kind     string         // the kind of the change, whoever maintains the object
-	family   *family
-	step     int // index in the family
+	objects     config.Objects // that are changed or added
+	requests    int            // max-requests-inflight; 0: as it is
+	servers     int            // their number; 0: as it is
+	limit       *clientLimit   // of clients; nil: as it is
+	value       int            // of the field; of a new level its seats; 0 of a candidate without one
+	moves       string         // what is moved, "" of a candidate that moves nothing
+	from        []string       // levels that the requests leave
+	seatsAtMost int            // that others lose with the candidates that it follows; 0 of one that follows none
+	kind        string         // the kind of the change, whoever maintains the object
+	family      *family
+	step        int // index in the family
 }
 
 // family is candidates that differ in one value, in its order away from the present one.
@@ -164,12 +167,14 @@ func (p *problem) describe(c *Candidate) *advice.SeatDivision {
 		c.Changes = append(c.Changes, c.limit.changes(p.Spec.Workload)...)
 	}
 	after := divide(p, c.scenarioOf(p.Scenario))
+	c.Cost.Seats = 0
 	for i := range p.seats.Levels {
 		before := &p.seats.Levels[i]
 		if now := seatsOf(after, before.Name); now != nil {
 			c.Cost.Seats += max(0, before.Nominal-now.Nominal)
 		}
 	}
+	c.Cost.Seats = max(c.Cost.Seats, c.seatsAtMost)
 	c.Class = c.Cost.Class
 	return after
 }

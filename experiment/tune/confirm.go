@@ -27,25 +27,23 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 	done := &confirmation{first: FirstSeed(s.present.Spec.Seed, s.attempts)}
 	runs := s.draw(c, done.first, decides.Most())
 	defer runs.stop()
-	for {
+	decision, held, err := Until(decides, decides.Most(), func() (bool, error) {
 		o, run, err := runs.next()
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		done.runs = append(done.runs, run)
-		done.Runs++
-		if o.Passed {
-			done.Passes++
-		}
-		switch decides.Add(o.Passed) {
-		case Accepted:
-			return done, nil
-		case Rejected:
-			known := s.of(c)
-			known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.Passes, done.Runs)
-			return nil, nil
-		}
+		return o.Passed, nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	if done.Holds = held; decision == Accepted {
+		return done, nil
+	}
+	known := s.of(c)
+	known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.Passes, done.Runs)
+	return nil, nil
 }
 
 // complete returns runs of a candidate with consecutive seeds to their ends. Those that are nil, or were ended early because

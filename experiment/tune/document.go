@@ -107,6 +107,10 @@ func (a *Answer) answer() *report.Answer {
 				a.Confirmed.Passes, a.Confirmed.Runs, *a.Probability, format.Percent(*a.Confidence), now)
 		}
 		why := append([]string{proof, a.costSentence()}, a.breakSentences()...)
+		if t := a.Tight; t != nil {
+			why = append(why, fmt.Sprintf("Tight: %s It held in %d of %d fresh runs and costs less, but does not hold with 1.1 times the load or 1.25 times the executions.",
+				t.Sentence, t.Passes, t.Runs))
+		}
 		if a.unknownCapacity() {
 			why = append([]string{slower}, why...)
 		}

@@ -99,6 +99,6 @@ func (p *problem) isWide(level string) bool {
 		return true
 	}
 	return (len(p.Spec.Resources) > 0 || p.Spec.Store != nil) && slices.ContainsFunc(p.routes, func(r route) bool {
-		return r.level == level && slices.ContainsFunc(requestsOf(p.workload(r.workload)), func(q *workload.Request) bool { return q.Verb == "list" })
+		return r.level == level && slices.ContainsFunc(p.requestsOf(r.workload), func(q *workload.Request) bool { return q.Verb == "list" })
 	})
 }

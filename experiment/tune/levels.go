@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"apfsim/core/config"
-	"apfsim/reports/advice"
 	"apfsim/reports/result"
 )
 
@@ -33,14 +32,6 @@ func (p *problem) peak(level string) (most int) {
 		return l.PeakSeats
 	}
 	return most
-}
-
-// starvesCritical says whether a critical level would have fewer seats than now, and fewer than it had in use.
-func (p *problem) starvesCritical(after *advice.SeatDivision) bool {
-	return slices.ContainsFunc(critical, func(name string) bool {
-		before, now := seatsOf(p.seats, name), seatsOf(after, name)
-		return before != nil && now != nil && now.Nominal < before.Nominal && now.Nominal < p.peak(name)
-	})
 }
 
 // edited returns a copy of a level with another spec.
@@ -103,14 +94,12 @@ func (p *problem) lending(l *config.PriorityLevel) {
 		percent := l.Spec.LendablePercent()
 		p.field(l, Lending, remedy, "lendablePercent", percent, true, 1, percents(percent, up), func(s *config.LimitedSpec, v int32) { s.LendablePercent = &v })
 	}
-	if !slices.Contains(critical, l.Name) {
-		lendable(l, result.LendLess, false)
-	}
+	lendable(l, result.LendLess, false)
 	if bounded && percent == 0 {
 		return // what others lend is of no use
 	}
 	for _, other := range p.Objects.PriorityLevels {
-		if other.Name != l.Name && p.changeable(other) && !slices.Contains(critical, other.Name) && !p.hasFamily("lendablePercent of "+other.Name) {
+		if other.Name != l.Name && p.changeable(other) && p.builtIn.PriorityLevel(other.Name) == nil && !p.hasFamily("lendablePercent of "+other.Name) {
 			lendable(other, result.BorrowMore, true)
 		}
 	}
@@ -149,21 +138,29 @@ func (p *problem) queueLength(l *config.PriorityLevel) {
 const mostShares = 10_000
 
 // leastShares yields the shares of a level beyond its present ones, 0 of a new level: of all that give the same nominal seats
-// the least, and the seats.
-func (p *problem) leastShares(present int32) iter.Seq2[int32, float64] {
+// the least, and the seats. They are new ones, or, if a level gives some of its own, fewer than these.
+func (p *problem) leastShares(present, giver int32) iter.Seq2[int32, float64] {
 	s, others := &p.Spec.Servers, -float64(present)
 	for _, l := range p.Objects.PriorityLevels {
 		others += float64(l.Spec.Shares())
 	}
 	nominal := func(shares int32) float64 {
-		return math.Ceil(float64(s.MaxRequestsInflight+s.MaxMutatingRequestsInflight) * float64(shares) / (others + float64(shares)))
+		all := others + float64(shares)
+		if giver > 0 {
+			all = others
+		}
+		return math.Ceil(float64(s.MaxRequestsInflight+s.MaxMutatingRequestsInflight) * float64(shares) / all)
+	}
+	most := int32(mostShares)
+	if giver > 0 {
+		most = giver - 1
 	}
 	return func(yield func(int32, float64) bool) {
 		last := 0.0
 		if present > 0 {
 			last = nominal(present)
 		}
-		for v := present + 1; v <= mostShares; v++ {
+		for v := present + 1; v <= most; v++ {
 			if n := nominal(v); n != last {
 				last = n
 				if !yield(v, n) {
@@ -178,14 +175,15 @@ func (p *problem) leastShares(present int32) iter.Seq2[int32, float64] {
 func (p *problem) shares(l *config.PriorityLevel) {
 	present := l.Spec.Shares()
 	var values []int32
-	for v := range p.leastShares(present) {
+	for v := range p.leastShares(present, 0) {
 		values = append(values, v)
 	}
 	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, !p.Spec.Servers.Capacity.Given(), 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
 }
 
-// transfers gives a level shares of another one, so that those of all others stay. The other is no critical level, none that is
-// to be helped, and none that was full at any time, whose demand is not known; and it keeps the seats that it had in use.
+// transfers gives a level shares of another one, so that those of all others stay. The other is none that servers maintain, none
+// that is to be helped, and none whose demand is not known, because nothing arrived or because it was full at some time; and it
+// keeps the seats that it had in use.
 func (p *problem) transfers(l *config.PriorityLevel) {
 	sum, present := int32(0), l.Spec.Shares()
 	for _, other := range p.Objects.PriorityLevels {
@@ -197,7 +195,7 @@ func (p *problem) transfers(l *config.PriorityLevel) {
 	}
 	for _, from := range p.Objects.PriorityLevels {
 		measured := p.measured(from.Name)
-		if from.Name == l.Name || !p.changeable(from) || slices.Contains(critical, from.Name) || slices.Contains(p.levels, from.Name) ||
+		if from.Name == l.Name || !p.changeable(from) || p.builtIn.PriorityLevel(from.Name) != nil || !p.isKnown(from.Name) || slices.Contains(p.levels, from.Name) ||
 			measured != nil && measured.Utilisation != nil && measured.Utilisation.Saturated > 0 {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/reports/result"
-	"apfsim/sim/workload"
 )
 
 // mergeFlows makes the flows of a workload one flow: it then has one hand and one fair share, and no more places in the
@@ -61,7 +60,7 @@ func (p *problem) namespaces(name string) int {
 	return len(all)
 }
 
-// moves moves a workload to another level: one that has room for it, or catch-all, where it may be rejected.
+// moves moves a workload to another level that has room for it.
 func (p *problem) moves() {
 	for _, w := range slices.Concat(p.taking, without(p.harmed, p.taking)) {
 		for _, r := range p.routes {
@@ -76,7 +75,7 @@ func (p *problem) moves() {
 				}
 				s.Spec.PriorityLevelConfiguration.Name = to
 				p.add("move "+w+" to "+to, false, []*Candidate{{
-					ID: "move " + w + " to " + to, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: p.workload(w).Clients}, moves: w,
+					ID: "move " + w + " to " + to, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: p.workload(w).Clients}, moves: w, from: []string{r.level},
 					Sentence: fmt.Sprintf("Move %s from %s to %s.", w, r.level, to),
 					objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
 				}})
@@ -85,7 +84,7 @@ func (p *problem) moves() {
 	}
 }
 
-// accountMoves moves all requests of users who send those of several workloads: one FlowSchema without rules about requests.
+// accountMoves moves all requests of users who send those of several workloads: one FlowSchema.
 func (p *problem) accountMoves() {
 	for _, w := range slices.Concat(p.taking, without(p.harmed, p.taking)) {
 		together := p.ofSameUsers(w)
@@ -104,13 +103,13 @@ func (p *problem) accountMoves() {
 			}
 			for _, to := range p.destinations(&r, 1) {
 				id := "move " + who + " to " + to
-				s := p.newSchema(old, nameOf(strings.Join(together, "-"))+"-to-"+to, p.subjectsOf(p.workload(w)))
-				if s == nil || to == config.CatchAll || to == leaderElection || p.hasFamily(id) {
+				s := p.newSchema(old, nameOf(strings.Join(together, "-"))+"-to-"+to, p.subjectsOf(p.workload(w)), together...)
+				if s == nil || p.hasFamily(id) {
 					continue
 				}
 				s.Spec.PriorityLevelConfiguration.Name = to
 				p.add(id, false, []*Candidate{{
-					ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: moved}, moves: w,
+					ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: moved}, moves: w, from: []string{r.level},
 					Sentence: fmt.Sprintf("Move %s, which are of the same users, from %s to %s.", who, r.level, to),
 					objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
 				}})
@@ -153,14 +152,14 @@ func (p *problem) partMoves() {
 					continue
 				}
 				for _, to := range p.destinations(&r, float64(len(users))/float64(clients)) {
-					s := p.newSchema(old, fmt.Sprintf("%s-1-of-%d-to-%s", nameOf(w), part, to), namedUsers(users))
+					s := p.newSchema(old, fmt.Sprintf("%s-1-of-%d-to-%s", nameOf(w), part, to), namedUsers(users), w)
 					if s == nil {
 						continue
 					}
 					s.Spec.PriorityLevelConfiguration.Name = to
 					id := fmt.Sprintf("move 1/%d of %s to %s", part, w, to)
 					p.add(id, false, []*Candidate{{
-						ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: len(users)}, moves: w,
+						ID: id, Remedy: result.Move, Cost: Cost{Class: OtherLevel, Moved: len(users)}, moves: w, from: []string{r.level},
 						Sentence: fmt.Sprintf("Move %d of the %d clients of %s from %s to %s.", len(users), clients, w, r.level, to),
 						objects:  config.Objects{FlowSchemas: []*config.FlowSchema{s}},
 					}})
@@ -170,36 +169,18 @@ func (p *problem) partMoves() {
 	}
 }
 
-// destinations returns the levels to which a part of the requests of a route can be moved: those that have room for it, and
-// last catch-all, where it may be rejected, unless the workload is one that a goal is about. A workload that only renews
-// leases may be moved to the level of elections.
+// destinations returns the levels to which a part of the requests of a route can be moved: those that have room for it. To catch-all
+// they are moved, where that is allowed, to be rejected there.
 func (p *problem) destinations(r *route, part float64) (names []string) {
-	rejectable := false
 	for _, to := range p.Objects.PriorityLevels {
 		switch {
-		case to.Name == r.level || to.Spec.Limited == nil:
-		case to.Name == config.CatchAll:
-			rejectable = !slices.Contains(p.harmed, r.workload)
-		case slices.Contains(critical, to.Name) && !(to.Name == leaderElection && leasesOnly(p.workload(r.workload))):
-		case p.hasRoom(to.Name, r, part):
+		case to.Name == r.level || !p.mayReceive(to):
+		case to.Name == config.CatchAll && slices.Contains(p.harmed, r.workload):
+		case to.Spec.Limited == nil || to.Name == config.CatchAll || p.hasRoom(to.Name, r, part):
 			names = append(names, to.Name)
 		}
 	}
-	if rejectable {
-		names = append(names, config.CatchAll)
-	}
 	return names
-}
-
-// leaderElection is the suggested level of those who renew leases.
-const leaderElection = "leader-election"
-
-// leasesOnly says whether all requests of a workload are about leases.
-func leasesOnly(w *workload.Workload) bool {
-	all := requestsOf(w)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(r *workload.Request) bool {
-		return r.Resource != leases || r.Group != leaseGroup || r.Verb == "list" || r.Verb == "watch"
-	})
 }
 
 // hasRoom says whether a level has, on average, as many free seats as a part of the requests of a route occupies at the level

@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"apfsim/core/config"
 	"apfsim/reports/result"
@@ -19,38 +18,86 @@ func (p *problem) newLevels() {
 				continue
 			}
 			if schema := p.schemaOf(w, old, "own-level"); schema != nil {
-				p.newLevel(w, nameOf(w), "Give "+w+" a priority level of its own", result.OwnLevel, schema)
+				p.newLevel(&r, nameOf(w), "Give "+w+" a priority level of its own", result.OwnLevel, schema)
 				break
 			}
 		}
 	}
 }
 
-// newLevel adds the candidates that direct a FlowSchema to a new level, which differ in its seats.
-func (p *problem) newLevel(w, name, sentence string, remedy result.RemedyID, schema *config.FlowSchema) {
+// newLevel adds the candidates that direct a FlowSchema to a new level, which differ in its seats. Those who are harmed get as few as
+// suffice. Those who harm others get as many as others can spare, and no borrowed ones: with fewer, they would only lose more.
+func (p *problem) newLevel(r *route, name, sentence string, remedy result.RemedyID, schema *config.FlowSchema) {
 	for p.Objects.PriorityLevel(name) != nil {
 		name += "-own"
 	}
-	schema.Spec.PriorityLevelConfiguration.Name = name
-	id := string(remedy) + " " + w
-	var all []*Candidate
-	for v, nominal := range p.leastShares(0) {
-		shares, none := v, int32(0)
-		level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
-			NominalConcurrencyShares: &shares, LendablePercent: &none,
-			LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: 6, QueueLengthLimit: 50}},
-		}}}
-		all = append(all, &Candidate{
-			ID: fmt.Sprintf("%s %d", id, v), Remedy: remedy, Cost: Cost{Class: NewLevel, Moved: p.workload(w).Clients, Steps: len(all) + 1}, moves: w, value: int(nominal),
-			Sentence: fmt.Sprintf("%s with %d shares: %.0f seats.", sentence, v, nominal),
-			objects:  config.Objects{FlowSchemas: []*config.FlowSchema{schema}, PriorityLevels: []*config.PriorityLevel{level}},
-		})
+	own := *schema
+	own.Spec.PriorityLevelConfiguration.Name = name
+	w, taking := r.workload, !slices.Contains(p.harmed, r.workload)
+	family := func(id string, givers []*config.PriorityLevel, giverShares int32) {
+		var all []*Candidate
+		for v, nominal := range p.leastShares(0, giverShares) {
+			shares, none, hand := v, int32(0), int32(6)
+			if p.lists(w) { // a list of a level takes no more seats than a hand leaves it
+				hand = max(1, min(hand, int32(nominal)/2))
+			}
+			level := &config.PriorityLevel{Name: name, Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &config.LimitedSpec{
+				NominalConcurrencyShares: &shares, LendablePercent: &none,
+				LimitResponse: config.LimitResponse{Type: config.ResponseQueue, Queuing: &config.Queuing{Queues: 64, HandSize: hand, QueueLengthLimit: 50}},
+			}}}
+			if taking {
+				level.Spec.Limited.BorrowingLimitPercent = &none
+			}
+			c := &Candidate{
+				ID: fmt.Sprintf("%s %d", id, v), Remedy: remedy, Cost: Cost{Class: NewLevel, Moved: p.workload(w).Clients, Steps: len(all) + 1}, moves: w, from: []string{r.level}, value: int(nominal),
+				Sentence: fmt.Sprintf("%s with %d shares: %.0f seats.", sentence, v, nominal),
+				objects:  config.Objects{FlowSchemas: []*config.FlowSchema{&own}, PriorityLevels: []*config.PriorityLevel{level}},
+			}
+			for _, giver := range givers {
+				left := giver.Spec.Shares() - v
+				c.Sentence = fmt.Sprintf("%s with %d of the %d shares of %s: %.0f seats.", sentence, v, giver.Spec.Shares(), giver.Name, nominal)
+				c.objects.PriorityLevels = append(c.objects.PriorityLevels, edited(giver, func(s *config.LimitedSpec) { s.NominalConcurrencyShares = &left }))
+			}
+			all = append(all, c)
+		}
+		if taking {
+			all = p.mostSpared(all)
+		}
+		p.add(id, !taking && !p.Spec.Servers.Capacity.Given(), all)
 	}
-	p.add(id, !p.Spec.Servers.Capacity.Given(), all)
+	id := string(remedy) + " " + w
+	family(id, nil, 0)
+	if from := p.Objects.PriorityLevel(r.level); p.changeable(from) && p.builtIn.PriorityLevel(r.level) == nil {
+		family(id+" from "+from.Name, []*config.PriorityLevel{from}, from.Spec.Shares())
+	}
 }
 
-// listLevels gives the lists that hold others up a level of their own: those of the workloads that send them, or, if their
-// users cannot be named, all lists of the same resources that their FlowSchema matches now.
+// mostSpared returns the candidate of a new level for those who harm others that gives them most seats of those that are safe, and
+// those with a half and a quarter of these seats. They cost as much as the first one, so that they follow it.
+func (p *problem) mostSpared(all []*Candidate) (kept []*Candidate) {
+	most := 0
+	for i := len(all) - 1; i >= 0 && len(kept) < 3; i-- {
+		if c := all[i]; len(kept) == 0 && p.isSafe(c, p.describe(c)) {
+			kept, most = append(kept, c), c.value
+		} else if len(kept) > 0 && c.value <= most>>len(kept) {
+			kept = append(kept, c)
+		}
+	}
+	for i, c := range kept {
+		c.Cost.Steps = i + 1
+		p.describe(c)
+		c.seatsAtMost = kept[0].Cost.Seats
+	}
+	return kept
+}
+
+// lists says whether a workload lists, as far as that is known.
+func (p *problem) lists(w string) bool {
+	all := p.requestsOf(w)
+	return len(all) == 0 || slices.ContainsFunc(all, func(r *workload.Request) bool { return r.Verb == "list" })
+}
+
+// listLevels gives the lists that hold others up a level of their own: those of the workloads that send them.
 func (p *problem) listLevels() {
 	for _, c := range p.causes {
 		if c.Kind != result.ByWideLists {
@@ -58,50 +105,19 @@ func (p *problem) listLevels() {
 		}
 		for _, w := range c.Workloads {
 			at := slices.IndexFunc(p.routes, func(r route) bool { return r.workload == w && r.level == c.Level })
-			rules, only := listRules(p.workload(w))
-			if at < 0 || len(rules) == 0 || p.hasFamily(string(result.ListLevel)+" "+w) {
-				continue
+			all := p.requestsOf(w)
+			lists := slices.DeleteFunc(slices.Clone(all), func(r *workload.Request) bool { return r.Verb != "list" || r.Resource == "" })
+			if at < 0 || len(lists) == 0 || len(lists) == len(all) || p.hasFamily(string(result.ListLevel)+" "+w) {
+				continue // without other requests, a level of its own for the workload is the same
 			}
 			old := p.Objects.FlowSchema(p.routes[at].schema)
-			subjects := p.subjectsOf(p.workload(w))
-			if old == nil || subjects != nil && only {
-				continue // a level of its own for the workload is the same
+			if old == nil {
+				continue
 			}
-			if subjects == nil {
-				for i := range old.Spec.Rules {
-					subjects = append(subjects, old.Spec.Rules[i].Subjects...)
-				}
-			}
-			if schema := p.newSchema(old, nameOf(w)+"-lists", subjects); schema != nil {
-				schema.Spec.Rules[0].ResourceRules, schema.Spec.Rules[0].NonResourceRules = rules, nil
-				p.newLevel(w, nameOf(w)+"-lists", "Give the lists of "+w+" a priority level of their own", result.ListLevel, schema)
+			if schema := p.newSchema(old, nameOf(w)+"-lists", p.subjectsOf(p.workload(w)), w); schema != nil {
+				schema.Spec.Rules[0].ResourceRules, schema.Spec.Rules[0].NonResourceRules = rulesFor(lists, p.workload(w))
+				p.newLevel(&p.routes[at], nameOf(w)+"-lists", "Give the lists of "+w+" a priority level of their own", result.ListLevel, schema)
 			}
 		}
 	}
-}
-
-// listRules returns rules that match the lists of a workload and no other requests of it, and whether it sends only lists.
-func listRules(w *workload.Workload) (rules []config.ResourceRule, only bool) {
-	only = w.Behaviour == nil || w.Behaviour.Lister != nil
-	add := func(group, resource string) {
-		at := slices.IndexFunc(rules, func(r config.ResourceRule) bool { return r.APIGroups[0] == group })
-		if at < 0 {
-			at = len(rules)
-			rules = append(rules, config.ResourceRule{Verbs: []string{"list"}, APIGroups: []string{group}, ClusterScope: true, Namespaces: []string{config.Wildcard}})
-		}
-		addName(&rules[at].Resources, resource)
-	}
-	for i := range w.Requests {
-		if r := &w.Requests[i]; r.Verb == "list" && r.Resource != "" {
-			add(r.Group, strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/"))
-		} else {
-			only = false
-		}
-	}
-	if b := w.Behaviour; b != nil && b.Lister != nil {
-		add(b.Lister.Group, b.Lister.Resource)
-	} else if b != nil && b.Informer != nil {
-		add(b.Informer.Group, b.Informer.Resource)
-	}
-	return rules, only
 }

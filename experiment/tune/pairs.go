@@ -86,8 +86,8 @@ func (p *problem) queuing(c *Candidate) *config.Queuing {
 	return p.Objects.PriorityLevel(c.objects.PriorityLevels[0].Name).Spec.Queuing()
 }
 
-// combine returns the candidate that makes both changes; nil if they are about the same FlowSchema or workload, or if a
-// critical level would have too few seats.
+// combine returns the candidate that makes both changes; nil if they are about the same FlowSchema or workload, or if both
+// together are not safe.
 func (p *problem) combine(a, b *Candidate) *Candidate {
 	if a.moves != "" && a.moves == b.moves {
 		return nil
@@ -101,6 +101,7 @@ func (p *problem) combine(a, b *Candidate) *Candidate {
 	c := &Candidate{ID: a.ID + " + " + b.ID, Remedy: a.Remedy, Sentence: a.Sentence + " " + b.Sentence, requests: b.requests,
 		objects: config.Objects{FlowSchemas: slices.Concat(a.objects.FlowSchemas, b.objects.FlowSchemas)},
 		Cost:    Cost{Class: max(a.Class, b.Class), Moved: a.Cost.Moved + b.Cost.Moved, Steps: a.Cost.Steps + b.Cost.Steps, Pair: true}}
+	c.from = slices.Concat(a.from, b.from)
 	c.objects.PriorityLevels = slices.Clone(a.objects.PriorityLevels)
 	for _, l := range b.objects.PriorityLevels {
 		at := slices.IndexFunc(c.objects.PriorityLevels, func(other *config.PriorityLevel) bool { return other.Name == l.Name })
@@ -110,7 +111,7 @@ func (p *problem) combine(a, b *Candidate) *Candidate {
 		}
 		c.objects.PriorityLevels[at] = p.bothChanges(c.objects.PriorityLevels[at], l)
 	}
-	if after := p.describe(c); p.starvesCritical(after) {
+	if after := p.describe(c); !p.isSafe(c, after) {
 		return nil
 	}
 	return c

@@ -64,22 +64,67 @@ func (s *SPRT) Add(passed bool) Decision {
 	return Undecided
 }
 
-// every is the test of a candidate on a replay: each of some runs must pass.
-type every struct{ passes, of int }
+// Every is the test of a change on a replay, whose runs differ in nothing but the phase of the adjustments: all Of them must
+// pass.
+type Every struct{ Passes, Of int }
 
 // Add adds the next run and returns the decision.
-func (e *every) Add(passed bool) Decision {
+func (e *Every) Add(passed bool) Decision {
 	if !passed {
 		return Rejected
 	}
-	if e.passes++; e.passes == e.of {
+	if e.Passes++; e.Passes == e.Of {
 		return Accepted
 	}
 	return Undecided
 }
 
-// test decides from one run after the other whether a configuration holds.
-type test interface{ Add(passed bool) Decision }
+// Test decides from one run after the other whether a configuration holds.
+type Test interface{ Add(passed bool) Decision }
+
+// Holds is in how many of some runs all goals held.
+type Holds struct {
+	Passes int `json:"passes"`
+	Runs   int `json:"runs"`
+}
+
+// Until adds runs to a test until it decides, at most most. Next makes a run and says whether it passed.
+func Until(test Test, most int, next func() (passed bool, err error)) (d Decision, h Holds, err error) {
+	for d == Undecided && h.Runs < most {
+		passed, err := next()
+		if err != nil {
+			return d, h, err
+		}
+		h.Runs++
+		if passed {
+			h.Passes++
+		}
+		d = test.Add(passed)
+	}
+	return d, h, nil
+}
+
+// Bisect returns the first of n values beyond low that is high, n if none is, and the last that is known to be low. Values from
+// some one on are high. It goes up in steps that double, and then halves what is left.
+func Bisect(low, n int, isHigh func(i int) (bool, error)) (lastLow, high int, err error) {
+	high = n
+	look := func(i int) error {
+		is, err := isHigh(i)
+		if is {
+			high = i
+		} else {
+			low = i
+		}
+		return err
+	}
+	for i, step := 0, 1; high == n && low < n-1 && err == nil; i, step = min(i+step, n-1), step*2 {
+		err = look(i)
+	}
+	for high-low > 1 && high < n && err == nil {
+		err = look((low + high) / 2)
+	}
+	return low, high, err
+}
 
 // ConfirmationRuns returns the least number of runs of which so many may fail, so that a change whose runs pass with a
 // probability below p is confirmed with a probability of alpha at most: the least n with

@@ -28,29 +28,39 @@ type problem struct {
 	levels  []string // limited levels that the harmed workloads use, or that causes or goals name
 	allowed []string // kinds
 
+	allowedLevels []string                       // to which requests may be moved though the rules forbid it
+	requests      map[string][]*workload.Request // of workloads, once they are known
+	leaves        map[*config.FlowSchema]bool    // those of candidates that take nothing of the components of a cluster
+	withGoals     []string                       // workloads that a goal is about
+	beyond        *result.Cause                  // the first cause, if the time is lost where no division of the seats helps
+	found         map[findingKey]bool            // by package lint, in the present configuration
+
 	families []*family
 }
 
 // route is where requests of a workload went.
 type route struct{ workload, schema, level string }
 
-// critical are levels that keep a cluster alive. Nothing but renewals of leases is moved to them, and they lend nothing more: the requests there
-// are the heartbeats of nodes, the elections of leaders and the components of the control plane.
-var critical = []string{"leader-election", "node-high", "system"}
-
 // newProblem collects what is known from a run of the present configuration in which a goal did not hold.
-func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, allowed []string) (*problem, error) {
+func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, o *Options) (*problem, error) {
 	r, err := sc.Spec.Servers.Rules()
 	if err != nil {
 		return nil, err
 	}
-	p := &problem{Scenario: sc, rules: r, summary: s, allowed: allowed}
+	p := &problem{Scenario: sc, rules: r, summary: s, allowed: o.Kinds, allowedLevels: o.Levels, found: map[findingKey]bool{}, requests: map[string][]*workload.Request{}, leaves: map[*config.FlowSchema]bool{}}
 	p.builtIn = config.Merge(config.Suggested(r), config.Mandatory(r))
 	p.seats = divide(p, sc)
+	for _, f := range p.lint(sc.Objects, config.Objects{}) {
+		p.found[findingKey{f.Rule, f.Kind, f.Name}] = true
+	}
 	for i := range parts {
 		if r := (route{parts[i].Workload, parts[i].Schema, parts[i].Level}); !slices.Contains(p.routes, r) {
 			p.routes = append(p.routes, r)
 		}
+	}
+	for i := range sc.Spec.Thresholds {
+		w := sc.Spec.Thresholds[i].Tag(metric.TagWorkload)
+		addName(&p.withGoals, w)
 	}
 	everyone := false // a goal that did not hold is about no workload, level or FlowSchema
 	for i := range s.Thresholds {
@@ -83,6 +93,9 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 		c := &v.Causes[i]
 		if !slices.Contains(causes, c.ID) && !slices.Contains(p.levels, c.Level) {
 			continue
+		}
+		if len(p.causes) == 0 && slices.Contains(elsewhere, c.Kind) {
+			p.beyond = c
 		}
 		p.causes = append(p.causes, c)
 		p.addLevel(c.Level)
@@ -167,8 +180,8 @@ func (p *problem) cheapestFirst() []*Candidate {
 	return all
 }
 
-// add adds a family of candidates, without those whose kind is not allowed and those that take seats from a critical level
-// that it needs.
+// add adds a family of candidates, without those whose kind is not allowed, those that are not safe, and, where the time is lost
+// elsewhere, all that divide the seats in another way.
 func (p *problem) add(name string, monotone bool, all []*Candidate) {
 	f := &family{name: name, monotone: monotone && len(all) > 1}
 	if !monotone {
@@ -177,14 +190,23 @@ func (p *problem) add(name string, monotone bool, all []*Candidate) {
 	for _, c := range all {
 		c.kind = kindOf[c.Cost.Class]
 		for _, l := range c.objects.PriorityLevels {
-			if p.Objects.PriorityLevel(l.Name) != nil && p.builtIn.PriorityLevel(l.Name) != nil {
+			if p.Objects.PriorityLevel(l.Name) == nil || p.builtIn.PriorityLevel(l.Name) == nil {
+				continue
+			}
+			switch c.Cost.Class {
+			case Shares, Suggested:
 				c.Cost.Class = Suggested
+			default:
+				c.Cost.Class = SuggestedField
 			}
 		}
 		if !slices.Contains(p.allowed, c.kind) || !slices.Contains(p.allowed, kindOf[c.Cost.Class]) {
 			continue
 		}
-		if after := p.describe(c); p.starvesCritical(after) {
+		if p.beyond != nil && c.Cost.Class != ServerLimits {
+			continue
+		}
+		if after := p.describe(c); !p.isSafe(c, after) {
 			continue
 		}
 		c.family, c.step = f, len(f.all)

@@ -6,7 +6,9 @@ import (
 
 	"apfsim/core/flowcontrol"
 	"apfsim/experiment"
+	"apfsim/reports/judge"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -96,7 +98,7 @@ func (s *search) outcomeOf(c *Candidate, run *experiment.Trial) (*outcome, error
 	o := &outcome{Candidate: c.ID, Seed: run.Seed, Passed: run.Passed(), Failed: run.Failed(), Excess: excessOf(run), RanAway: run.RanAway}
 	if o.Passed {
 		var err error
-		if o.Worse, err = s.protected(run); err != nil {
+		if o.Worse, err = s.protected(c, run); err != nil {
 			return nil, err
 		}
 		o.Passed = o.Worse == ""
@@ -189,26 +191,57 @@ func replays(sc *scenario.Scenario) bool {
 	return slices.ContainsFunc(sc.Spec.Workload, func(w workload.Workload) bool { return w.Arrivals.Trace != nil })
 }
 
-// protected says why a run is worse than that of the present configuration with the same seed; "" if no metric that is
-// protected is.
-func (s *search) protected(run *experiment.Trial) (string, error) {
-	if len(s.Protect) == 0 {
+// protected says why a run of a candidate is worse than that of the present configuration with the same seed; "" if no metric that
+// is protected is, and no bystander.
+func (s *search) protected(c *Candidate, run *experiment.Trial) (string, error) {
+	bystanders := s.bystanders(c)
+	if run.Seed-s.present.Spec.Seed >= MostRuns {
+		bystanders = nil // the runs of a confirmation only confirm
+	}
+	if len(s.Protect) == 0 && len(bystanders) == 0 {
 		return "", nil
 	}
 	other, err := s.presentWith(run.Seed)
 	if err != nil {
 		return "", err
 	}
+	values := func(n *metric.Name) (before, after float64, known bool) {
+		before, note, ok := result.StatisticValue(other.Summary, n)
+		after, noteAfter, okAfter := result.StatisticValue(run.Summary, n)
+		return before, after, ok && okAfter && note == "" && noteAfter == ""
+	}
 	for _, name := range s.Protect {
 		n, err := ProtectedName(name)
 		if err != nil {
 			return "", err
 		}
-		before, note, ok := result.StatisticValue(other.Summary, &n)
-		after, noteAfter, okAfter := result.StatisticValue(run.Summary, &n)
-		if ok && okAfter && note == "" && noteAfter == "" && loses(&n, before, after) {
+		if before, after, known := values(&n); known && loses(&n, before, after) {
 			return fmt.Sprintf("%s got worse", name), nil
 		}
 	}
+	for _, w := range bystanders {
+		for _, id := range []metric.Name{judge.Rejected, judge.WaitP99} {
+			n := id.With(metric.TagWorkload, w)
+			before, after, known := values(&n)
+			if known && loses(&n, before, after) && (n.Unit != metric.Nanoseconds || after > before+bystanderNs) {
+				return fmt.Sprintf("%s pays for it: %s got worse", w, n.String()), nil
+			}
+		}
+	}
 	return "", nil
+}
+
+// bystanderNs is how much longer a bystander may wait at the 99th percentile.
+const bystanderNs = 100_000_000
+
+// bystanders returns the workloads that a candidate is not about: they neither cause the harm, nor are they moved, nor is a goal
+// about them, which says what they need.
+func (s *search) bystanders(c *Candidate) (all []string) {
+	for i := range s.present.Spec.Workload {
+		w := s.present.Spec.Workload[i].Name
+		if s.problem != nil && w != c.moves && !slices.Contains(s.problem.taking, w) && !slices.Contains(s.problem.withGoals, w) {
+			all = append(all, w)
+		}
+	}
+	return all
 }

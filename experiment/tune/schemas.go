@@ -1,10 +1,13 @@
 package tune
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
 	"apfsim/core/config"
+	"apfsim/core/request"
+	"apfsim/reports/result"
 	"apfsim/sim/workload"
 )
 
@@ -12,46 +15,40 @@ import (
 const mostSubjects = 100
 
 // schemaOf returns a FlowSchema for the requests of a workload that match old now: old itself, changed, if it is for no
-// other workload and servers do not maintain it, otherwise a new one just before it. It is nil if no FlowSchema can tell
-// the workload from others.
+// other workload, names whose requests it matches, and servers do not maintain it, otherwise a new one just before it. It is nil if
+// no FlowSchema can tell the workload from others.
 func (p *problem) schemaOf(w string, old *config.FlowSchema, purpose string) *config.FlowSchema {
 	shared := slices.ContainsFunc(p.routes, func(r route) bool { return r.schema == old.Name && r.workload != w })
-	if !shared && p.builtIn.FlowSchema(old.Name) == nil {
-		if slices.ContainsFunc(old.Spec.Rules, func(r config.PolicyRulesWithSubjects) bool { return slices.ContainsFunc(r.Subjects, isMasters) }) {
-			return nil
-		}
+	if !shared && p.builtIn.FlowSchema(old.Name) == nil && namesWhom(old) {
 		own := *old
 		return &own
 	}
-	s := p.newSchema(old, nameOf(w)+"-"+purpose, p.subjectsOf(p.workload(w)))
-	if s == nil || !p.narrow(s, p.workload(w)) {
-		return nil
-	}
-	return s
+	return p.newSchema(old, nameOf(w)+"-"+purpose, p.subjectsOf(p.workload(w)), w)
 }
 
-// narrow restricts a FlowSchema for the users of a workload to its requests if other workloads are of the same users: it would
-// catch theirs, too. It returns false if the requests cannot be told apart.
-func (p *problem) narrow(s *config.FlowSchema, w *workload.Workload) bool {
-	rule := &s.Spec.Rules[0]
-	narrowed := false
-	for i := range p.Spec.Workload {
-		other := &p.Spec.Workload[i]
-		if other.Name == w.Name || other.Added || !sameUsers(rule.Subjects, w, other) {
-			continue
-		}
-		own, others := requestsOf(w), requestsOf(other)
-		if len(own) == 0 || len(others) == 0 || slices.ContainsFunc(others, func(o *workload.Request) bool {
-			return slices.ContainsFunc(own, func(r *workload.Request) bool { return alike(r, o) })
-		}) {
+// namesWhom says whether a FlowSchema is for users, service accounts or groups of somebody's own: groups of Kubernetes
+// have members that no scenario has.
+func namesWhom(s *config.FlowSchema) bool {
+	return !slices.ContainsFunc(s.Spec.Rules, func(r config.PolicyRulesWithSubjects) bool {
+		return slices.ContainsFunc(r.Subjects, func(s config.Subject) bool {
+			name := nameOfSubject(&s)
+			return name == config.Wildcard || strings.HasPrefix(name, "system:") && !strings.HasPrefix(name, accountPrefix) && !strings.HasPrefix(name, groupPrefix)
+		})
+	})
+}
+
+// isApart says whether no workload of some subjects but those that are meant sends requests like theirs.
+func (p *problem) isApart(subjects []config.Subject, meant []string) bool {
+	w, own := p.workload(meant[0]), p.requestsOf(meant...)
+	return !slices.ContainsFunc(p.Spec.Workload, func(other workload.Workload) bool {
+		if slices.Contains(meant, other.Name) || other.Added || !sameUsers(subjects, w, &other) {
 			return false
 		}
-		narrowed = true
-	}
-	if narrowed {
-		rule.ResourceRules, rule.NonResourceRules = rulesOf(w)
-	}
-	return true
+		others := p.requestsOf(other.Name)
+		return len(own) == 0 || len(others) == 0 || slices.ContainsFunc(others, func(o *workload.Request) bool {
+			return slices.ContainsFunc(own, func(r *workload.Request) bool { return alike(r, o) })
+		})
+	})
 }
 
 // sameUsers says whether the subjects for the clients of a workload match clients of another one.
@@ -66,15 +63,52 @@ func sameUsers(subjects []config.Subject, w, other *workload.Workload) bool {
 	})
 }
 
-// requestsOf returns what a workload asks for; none if that is not known.
-func requestsOf(w *workload.Workload) (all []*workload.Request) {
-	if w.Behaviour != nil && w.Behaviour.LeaderElection != nil {
-		for _, verb := range []string{"get", "create", "update"} {
-			all = append(all, &workload.Request{Verb: verb, Group: leaseGroup, Resource: leases})
+// requestsOf returns what workloads ask for, with the placeholder {i} of their clients; none if that is not known of each.
+func (p *problem) requestsOf(workloads ...string) (all []*workload.Request) {
+	for _, w := range workloads {
+		own, known := p.requests[w]
+		if !known {
+			own = requestsOf(p.workload(w))
+			p.requests[w] = own
 		}
+		if len(own) == 0 {
+			return nil
+		}
+		all = append(all, own...)
+	}
+	return all
+}
+
+// requestsOf returns what a workload asks for; none if that is not known. Requests for objects of other names are alike.
+func requestsOf(w *workload.Workload) (all []*workload.Request) {
+	if b := w.Behaviour; b != nil {
+		add := func(group, resource string, verbs ...string) {
+			for _, verb := range verbs {
+				all = append(all, &workload.Request{Verb: verb, Group: group, Resource: resource})
+			}
+		}
+		switch {
+		case b.LeaderElection != nil:
+			add(leaseGroup, leases, "get", "create", "update")
+		case b.Lister != nil:
+			add(b.Lister.Group, b.Lister.Resource, "list")
+		case b.Informer != nil:
+			add(b.Informer.Group, b.Informer.Resource, "list", "watch")
+		}
+		return all
 	}
 	for i := range w.Requests {
 		all = append(all, &w.Requests[i].Request)
+	}
+	if t := w.Arrivals.Trace; t != nil {
+		seen := map[request.Info]bool{}
+		for i := range t.Requests {
+			a := t.Requests[i].Kind.Attributes.Info()
+			if a.Name = ""; !seen[a] {
+				seen[a] = true
+				all = append(all, &workload.Request{Verb: a.Verb, Group: a.APIGroup, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Path: a.Path})
+			}
+		}
 	}
 	return all
 }
@@ -90,47 +124,101 @@ func alike(a, b *workload.Request) bool {
 	return a.Verb == b.Verb && a.Group == b.Group && a.Resource == b.Resource && a.Subresource == b.Subresource && a.Path == b.Path
 }
 
-// rulesOf returns the rules of a FlowSchema that match the requests of a workload.
-func rulesOf(w *workload.Workload) (resources []config.ResourceRule, others []config.NonResourceRule) {
-	var seen []*workload.Request
-	for _, r := range requestsOf(w) {
-		if slices.ContainsFunc(seen, func(other *workload.Request) bool { return alike(r, other) }) {
-			continue
-		}
-		seen = append(seen, r)
+// Bounds of what a FlowSchema names one by one. Beyond them it matches all namespaces, or all requests of its subjects.
+const (
+	mostNamespaces = 50
+	mostRules      = 20
+)
+
+// rulesFor returns the rules of a FlowSchema that match requests of the clients of a workload and no others, as far as it can name
+// them.
+func rulesFor(requests []*workload.Request, w *workload.Workload) (resources []config.ResourceRule, others []config.NonResourceRule) {
+	all := []string{config.Wildcard}
+	ofAll := func() ([]config.ResourceRule, []config.NonResourceRule) {
+		return []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all}},
+			[]config.NonResourceRule{{Verbs: all, NonResourceURLs: all}}
+	}
+	if len(requests) == 0 {
+		return ofAll()
+	}
+	for _, r := range requests {
 		if r.Resource == "" {
-			others = append(others, config.NonResourceRule{Verbs: []string{r.Verb}, NonResourceURLs: []string{r.Path}})
+			at := slices.IndexFunc(others, func(o config.NonResourceRule) bool { return o.Verbs[0] == r.Verb })
+			if at < 0 {
+				at = len(others)
+				others = append(others, config.NonResourceRule{Verbs: []string{r.Verb}})
+			}
+			addName(&others[at].NonResourceURLs, r.Path)
 			continue
 		}
-		resource := r.Resource
+		name := r.Resource
 		if r.Subresource != "" {
-			resource += "/" + r.Subresource
+			name += "/" + r.Subresource
 		}
-		resources = append(resources, config.ResourceRule{Verbs: []string{r.Verb}, APIGroups: []string{r.Group}, Resources: []string{resource},
-			ClusterScope: true, Namespaces: []string{config.Wildcard}})
+		at := slices.IndexFunc(resources, func(o config.ResourceRule) bool {
+			return o.Verbs[0] == r.Verb && o.APIGroups[0] == r.Group && o.Resources[0] == name
+		})
+		if at < 0 {
+			at = len(resources)
+			resources = append(resources, config.ResourceRule{Verbs: []string{r.Verb}, APIGroups: []string{r.Group}, Resources: []string{name}})
+		}
+		rule := &resources[at]
+		if w.Behaviour != nil { // whose namespaces are not looked at
+			rule.ClusterScope, rule.Namespaces = true, all
+		} else if r.Namespace == "" {
+			rule.ClusterScope = true
+		} else if !slices.Equal(rule.Namespaces, all) {
+			for i := range w.Clients {
+				a, _ := r.AttributesWithoutPath("", nil, i)
+				if addName(&rule.Namespaces, a.Namespace); len(rule.Namespaces) > mostNamespaces {
+					rule.Namespaces = all
+					break
+				}
+			}
+		}
+	}
+	resources = joined(resources, func(r *config.ResourceRule) *[]string { return &r.Verbs })
+	resources = joined(resources, func(r *config.ResourceRule) *[]string { return &r.Resources })
+	if len(resources) > mostRules || slices.ContainsFunc(others, func(o config.NonResourceRule) bool { return len(o.NonResourceURLs) > mostNamespaces }) {
+		return ofAll()
 	}
 	return resources, others
 }
 
-// newSchema returns a FlowSchema just before old that matches all requests of some subjects. It is nil without subjects, if
-// there is no room before old, and for those who are exempt.
-func (p *problem) newSchema(old *config.FlowSchema, name string, subjects []config.Subject) *config.FlowSchema {
-	if len(subjects) == 0 || old.Spec.MatchingPrecedence < 2 || old.Name == config.Exempt || slices.ContainsFunc(subjects, isMasters) {
+// joined joins rules that differ in one list only.
+func joined(rules []config.ResourceRule, list func(*config.ResourceRule) *[]string) (all []config.ResourceRule) {
+	for _, r := range rules {
+		at := slices.IndexFunc(all, func(o config.ResourceRule) bool {
+			x, y := o, r
+			*list(&x), *list(&y) = nil, nil
+			return reflect.DeepEqual(x, y)
+		})
+		if at < 0 {
+			all = append(all, r)
+			continue
+		}
+		for _, name := range *list(&r) {
+			addName(list(&all[at]), name)
+		}
+	}
+	return all
+}
+
+// newSchema returns a FlowSchema just before old that matches the requests of workloads from some subjects. It is nil without
+// subjects, if there is no room before old, for those who are exempt, and if others of the subjects send such requests, too.
+func (p *problem) newSchema(old *config.FlowSchema, name string, subjects []config.Subject, workloads ...string) *config.FlowSchema {
+	if len(subjects) == 0 || old.Spec.MatchingPrecedence < 2 || old.Name == config.Exempt || slices.ContainsFunc(subjects, isMasters) || !p.isApart(subjects, workloads) {
 		return nil
 	}
 	for p.Objects.FlowSchema(name) != nil {
 		name += "-1"
 	}
-	all := []string{config.Wildcard}
-	return &config.FlowSchema{Name: name, Spec: config.FlowSchemaSpec{
+	s := &config.FlowSchema{Name: name, Spec: config.FlowSchemaSpec{
 		PriorityLevelConfiguration: old.Spec.PriorityLevelConfiguration, MatchingPrecedence: old.Spec.MatchingPrecedence - 1,
-		DistinguisherMethod: old.Spec.DistinguisherMethod,
-		Rules: []config.PolicyRulesWithSubjects{{
-			Subjects:         subjects,
-			ResourceRules:    []config.ResourceRule{{Verbs: all, APIGroups: all, Resources: all, ClusterScope: true, Namespaces: all}},
-			NonResourceRules: []config.NonResourceRule{{Verbs: all, NonResourceURLs: all}},
-		}},
+		DistinguisherMethod: old.Spec.DistinguisherMethod, Rules: []config.PolicyRulesWithSubjects{{Subjects: subjects}},
 	}}
+	s.Spec.Rules[0].ResourceRules, s.Spec.Rules[0].NonResourceRules = rulesFor(p.requestsOf(workloads...), p.workload(workloads[0]))
+	return s
 }
 
 // isMasters says whether a subject is the group of those for whom there is no flow control.
@@ -138,19 +226,11 @@ func isMasters(s config.Subject) bool {
 	return s.Group != nil && s.Group.Name == "system:masters"
 }
 
-// subjectsOf returns subjects that match the clients of a workload and no others; nil if there are none.
+// subjectsOf returns subjects that match the clients of a workload and no others, neighbours in their namespace least of all; nil if
+// there are none.
 func (p *problem) subjectsOf(w *workload.Workload) []config.Subject {
 	if w.As.Anonymous || slices.Contains(w.As.Groups, "system:masters") {
 		return nil
-	}
-	if namespace, name, ok := strings.Cut(w.As.ServiceAccount, "/"); ok && strings.Contains(name, "{i}") && !strings.Contains(namespace, "{i}") {
-		// The namespace has more than the scenario's clients in a real cluster: the components of its control plane.
-		alone := namespace != "kube-system" && !slices.ContainsFunc(p.Spec.Workload, func(other workload.Workload) bool {
-			return other.Name != w.Name && strings.HasPrefix(other.As.ServiceAccount, namespace+"/")
-		})
-		if alone {
-			return []config.Subject{{Kind: config.SubjectServiceAccount, ServiceAccount: &config.ServiceAccountSubject{Namespace: namespace, Name: config.Wildcard}}}
-		}
 	}
 	return namedUsers(p.users(w, w.Clients))
 }
@@ -168,7 +248,7 @@ func (p *problem) users(w *workload.Workload, clients int) (users []string) {
 	}
 	for i := range clients {
 		user, _ := w.As.For(i)
-		if user == "" {
+		if user == "" || strings.HasPrefix(user, result.UnknownUser) { // nobody whom a server knows
 			return nil
 		}
 		addName(&users, user)

@@ -20,6 +20,7 @@ type Options struct {
 	Goals       metric.Thresholds  // nil for the goals of the scenario
 	Victims     bool               // without goals: they are about harmed workloads that do not cause the harm themselves
 	Kinds       []string           // that are allowed
+	Levels      []string           // to which requests may be moved though the rules forbid it: see mayReceive
 	Remedies    []result.RemedyID  // of which the cheapest candidates are looked for besides the answer
 	Protect     []string           // names of metrics with tags that must not get worse
 	Probability float64            // with which a run must hold
@@ -103,13 +104,15 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 		a.Runs = s.runs
 		return a, err
 	}
-	selected, confirmed, err := s.walk()
+	found, err := s.walk()
 	if err != nil && err != errBudget {
 		return nil, err
 	}
 	a.OutOfBudget = err == errBudget
-	if selected != nil {
-		err = a.confirmed(selected, confirmed)
+	var selected *Candidate
+	if found != nil {
+		selected = found.c
+		err = a.confirmed(found)
 	} else {
 		err = a.none()
 	}
@@ -133,7 +136,7 @@ func RunPart(ctx context.Context, o Options) (runs int, err error) {
 	}
 	defer s.journal.close()
 	if needed {
-		_, _, err = s.walk()
+		_, err = s.walk()
 	}
 	if err != nil && err != errBudget {
 		return 0, err
@@ -180,7 +183,7 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 	if s.journal, err = openJournal(o.Dir, head); err != nil || !needed {
 		return s, needed, err
 	}
-	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, o.Kinds); err != nil {
+	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, &o); err != nil {
 		return nil, false, err
 	}
 	s.all = s.problem.candidates()
@@ -229,10 +232,10 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 	defer runs.Stop()
 	test := s.newTest(s.alpha)
 	failed := make([]bool, len(s.present.Spec.Thresholds))
-	for decision := Undecided; decision == Undecided && len(s.first) < MostRuns; {
+	decision, held, err := Until(test, MostRuns, func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
-			return false, nil, err
+			return false, err
 		}
 		s.runs++
 		s.first = append(s.first, run)
@@ -244,13 +247,12 @@ func (s *search) tryPresent(asked int) (needed bool, explained *experiment.Trial
 		if !passed && (explained == nil || !hasValue(explained) && hasValue(run)) {
 			explained = run
 		}
-		decision = test.Add(passed)
-		needed = decision != Accepted
-		s.held.Runs++
-		if passed {
-			s.held.Passes++
-		}
+		return passed, nil
+	})
+	if err != nil {
+		return false, nil, err
 	}
+	needed, s.held = decision != Accepted, held
 	if explained == nil {
 		explained = s.first[0]
 	}
@@ -283,9 +285,9 @@ func (f *family) decisions() int {
 	return min(len(f.all), 2*bits.Len(uint(len(f.all)))+2)
 }
 
-// walk goes up the costs until a candidate is confirmed. It returns nil if none is. A part of the candidates ends with the
-// first one that is accepted: the confirmation is left to whoever has all parts.
-func (s *search) walk() (*Candidate, *confirmation, error) {
+// walk goes up the costs until a candidate is confirmed, and from there on until one is robust: see moreRobust. It returns nil if none
+// is confirmed. A part of the candidates ends with the first one that is accepted: the confirmation is left to whoever has all parts.
+func (s *search) walk() (*found, error) {
 	units := map[*family]int{}
 	for i, c := range s.all {
 		if s.Progress != nil {
@@ -302,30 +304,30 @@ func (s *search) walk() (*Candidate, *confirmation, error) {
 		}
 		if c.family.monotone && !c.family.searched {
 			if err := s.bisect(c.family); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		if s.of(c).Because != "" {
 			continue
 		}
 		if err := s.decide(c); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if s.of(c).Decision != Accepted {
 			continue
 		}
 		if s.Part.Of > 1 {
-			return nil, nil, nil
+			return nil, nil
 		}
 		confirmed, err := s.confirm(c)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if confirmed != nil {
-			return c, confirmed, nil
+			return s.moreRobust(c, confirmed)
 		}
 	}
-	return nil, nil, nil
+	return nil, nil
 }
 
 // of returns what is known of a candidate.
@@ -344,23 +346,30 @@ func (s *search) decide(c *Candidate) error {
 	}
 	runs := s.draw(c, s.present.Spec.Seed, MostRuns)
 	defer runs.stop()
-	test := s.newTest(s.beta)
-	for known.Decision == Undecided && known.Runs < MostRuns {
+	worse := ""
+	decision, _, err := Until(s.newTest(s.beta), MostRuns, func() (bool, error) {
 		o, _, err := runs.next()
 		if err != nil {
-			return err
+			return false, err
 		}
 		known.add(o)
-		known.Decision = test.Add(o.Passed)
-		if known.Decision == Rejected {
-			known.Because = s.rejection(known)
-			if o.Worse != "" {
-				known.Because += "; " + o.Worse
-			}
+		worse = o.Worse
+		return o.Passed, nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case decision == Undecided:
+		known.Because = fmt.Sprintf("held in %d of %d runs, which is neither enough nor too few", known.Passes, known.Runs)
+	case decision == Rejected:
+		known.Because = s.rejection(known)
+		if worse != "" {
+			known.Because += "; " + worse
 		}
 	}
-	if known.Decision == Undecided {
-		known.Decision, known.Because = Rejected, fmt.Sprintf("held in %d of %d runs, which is neither enough nor too few", known.Passes, known.Runs)
+	known.Decision = Rejected
+	if decision == Accepted {
+		known.Decision = Accepted
 	}
 	return nil
 }
@@ -427,18 +436,19 @@ func (s *search) hopeless(f *family) (bool, error) {
 	c := f.all[len(f.all)-1]
 	runs := s.draw(c, s.present.Spec.Seed, MostRuns)
 	defer runs.stop()
-	test, known := s.newTest(s.beta), &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
-	for known.Decision == Undecided {
+	known := &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
+	decision, held, err := Until(firstPass{s.newTest(s.beta)}, MostRuns, func() (bool, error) {
 		o, _, err := runs.next()
 		if err != nil {
 			return false, err
 		}
-		if o.Passed {
-			return false, nil
-		}
 		known.add(o)
-		known.Decision = test.Add(false)
+		return o.Passed, nil
+	})
+	if err != nil || held.Passes > 0 {
+		return false, err
 	}
+	known.Decision = decision
 	if much, err := s.tooMuch(c, known); err != nil || much {
 		return false, err
 	}
@@ -447,11 +457,22 @@ func (s *search) hopeless(f *family) (bool, error) {
 	return true, nil
 }
 
+// firstPass is a test that ends with the first run that passes.
+type firstPass struct{ Test }
+
+// Add implements Test.
+func (f firstPass) Add(passed bool) Decision {
+	if passed {
+		return Accepted
+	}
+	return f.Test.Add(false)
+}
+
 // newTest returns the test of a configuration, which rejects one whose runs hold with a probability of good or more with
 // the probability beta. One that is accepted wrongly costs a confirmation; one that is rejected wrongly is lost.
-func (s *search) newTest(beta float64) test {
+func (s *search) newTest(beta float64) Test {
 	if s.replayed {
-		return &every{of: Replays}
+		return &Every{Of: Replays}
 	}
 	return NewTest(s.alpha, beta)
 }
@@ -472,38 +493,24 @@ func (s *search) rejection(t *trials) string {
 func (s *search) bisect(f *family) error {
 	f.searched = true
 	n := len(f.all)
-	low, high, found := -1, n, false
+	low, found := -1, false
 	if hopeless, err := s.hopeless(f); err != nil {
 		return err
 	} else if hopeless {
 		low = n - 1
 	}
-	look := func(i int) error {
+	low, high, err := Bisect(low, n, func(i int) (bool, error) {
 		if err := s.decide(f.all[i]); err != nil {
-			return err
+			return false, err
 		}
 		t := s.of(f.all[i])
-		if t.Decision == Accepted {
-			high, found = i, true
-			return nil
+		if found = t.Decision == Accepted; found {
+			return true, nil
 		}
-		much, err := s.tooMuch(f.all[i], t)
-		if much {
-			high = i
-		} else {
-			low = i
-		}
+		return s.tooMuch(f.all[i], t)
+	})
+	if err != nil {
 		return err
-	}
-	for i, step := 0, 1; high == n && low < n-1; i, step = min(i+step, n-1), step*2 {
-		if err := look(i); err != nil {
-			return err
-		}
-	}
-	for high-low > 1 && high < n {
-		if err := look((low + high) / 2); err != nil {
-			return err
-		}
 	}
 	for i, c := range f.all {
 		t := s.of(c)

@@ -90,18 +90,18 @@ type Described struct {
 // Present are the settings that the scenario has.
 type Present struct {
 	Settings
-	Holds
+	tune.Holds
 }
 
 // Found are the smallest settings with which no request is refused.
 type Found struct {
 	Settings
-	Confirmed   Holds    `json:"confirmed"`   // in fresh runs
-	Probability *float64 `json:"probability"` // with which a rollout refuses nothing; null for a replay
-	Confidence  *float64 `json:"confidence"`
-	StopSeconds int64    `json:"terminationGracePeriodSeconds"` // the least with which no server is killed
-	Rollout     Rollout  `json:"rollout"`                       // with these settings
-	Procedure   string   `json:"procedure"`
+	Confirmed   tune.Holds `json:"confirmed"`   // in fresh runs
+	Probability *float64   `json:"probability"` // with which a rollout refuses nothing; null for a replay
+	Confidence  *float64   `json:"confidence"`
+	StopSeconds int64      `json:"terminationGracePeriodSeconds"` // the least with which no server is killed
+	Rollout     Rollout    `json:"rollout"`                       // with these settings
+	Procedure   string     `json:"procedure"`
 }
 
 // Run answers what an upgrade changes and harms.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"apfsim/core/config"
+	"apfsim/experiment/tune"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
@@ -351,7 +352,7 @@ func (a *Answer) settingsTable() *report.Table {
 	return t
 }
 
-func holdsText(h Holds) string { return fmt.Sprintf("%d of %d runs", h.Passes, h.Runs) }
+func holdsText(h tune.Holds) string { return fmt.Sprintf("%d of %d runs", h.Passes, h.Runs) }
 
 // changeCounts is the table of how much changes, for the first screen.
 func (a *Answer) changeCounts() *report.Table {

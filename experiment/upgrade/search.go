@@ -35,16 +35,10 @@ func grid(parts ...[3]int64) (all []int64) {
 	return all
 }
 
-// Holds is in how many of some runs all goals held.
-type Holds struct {
-	Passes int `json:"passes"`
-	Runs   int `json:"runs"`
-}
-
 // Tried are settings that were run, and which goals did not hold in how many runs.
 type Tried struct {
 	Settings
-	Holds
+	tune.Holds
 	Refused  int  `json:"refusedInRuns"`
 	Lost     int  `json:"lostInRuns"`
 	Rejected int  `json:"rejectedInRuns"`
@@ -74,12 +68,12 @@ type search struct {
 
 	present struct {
 		first *experiment.Trial // the first run in which a goal failed, or else the first one
-		Holds
+		tune.Holds
 		rollout Rollout
 	}
 	found struct {
 		*Settings // nil if none suffice
-		Holds
+		tune.Holds
 		rollout Rollout
 	}
 }
@@ -109,6 +103,14 @@ func (s *search) most() int {
 		return replays
 	}
 	return tune.MostRuns
+}
+
+// newTest returns the test of settings. A replay is accepted if all its runs hold.
+func (s *search) newTest(beta float64) tune.Test {
+	if s.w.Replay {
+		return &tune.Every{Of: replays}
+	}
+	return tune.NewTest(s.alpha, beta)
 }
 
 // passed says whether the first goals held, and the servers were restarted.
@@ -151,27 +153,38 @@ func (s *search) tryPresent() error {
 	if s.present.rollout.Before.NotServed.Rejected > 0 {
 		s.goals = s.goals[:rejectedGoal]
 	}
-	test := tune.NewTest(s.alpha, s.alpha)
-	for i, decision := 0, tune.Undecided; i < n && (decision == tune.Undecided || i < len(all)); i++ {
+	i := 0
+	_, held, err := tune.Until(s.newTest(s.alpha), n, func() (bool, error) {
 		if i == len(all) {
 			if err := next(); err != nil {
-				return err
+				return false, err
 			}
 		}
-		held := passed(all[i], len(s.goals))
-		decision = test.Add(held)
-		if !held && s.present.first == nil {
-			s.present.first = all[i]
+		i++
+		return passed(all[i-1], len(s.goals)), nil
+	})
+	if err != nil {
+		return err
+	}
+	for ; i < len(all); i++ { // all that were made count
+		held.Runs++
+		if passed(all[i], len(s.goals)) {
+			held.Passes++
+		}
+	}
+	for _, run := range all {
+		if s.present.first == nil && !passed(run, len(s.goals)) {
+			s.present.first = run
 		}
 	}
 	if s.present.first == nil {
 		s.present.first = all[0]
 	}
-	s.present.Holds = Holds{test.Passes, test.Runs}
+	s.present.Holds = held
 	return nil
 }
 
-// decide runs settings until the runs accept or reject them. A replay is accepted if all its runs hold.
+// decide runs settings until the runs accept or reject them.
 func (s *search) decide(c Settings, goals metric.Thresholds) (*Tried, error) {
 	s.decided++
 	if s.Progress != nil {
@@ -180,26 +193,21 @@ func (s *search) decide(c Settings, goals metric.Thresholds) (*Tried, error) {
 	runs := s.begin(c, goals, s.w.Scenario.Spec.Seed, s.most(), true)
 	defer runs.Stop()
 	t := &Tried{Settings: c}
-	test := tune.NewTest(s.alpha, s.beta)
-	for decision := tune.Undecided; decision == tune.Undecided && t.Runs < s.most(); {
+	decision, held, err := tune.Until(s.newTest(s.beta), s.most(), func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		s.runs++
-		held := passed(run, len(goals))
-		if decision = test.Add(held); s.w.Replay {
-			decision = tune.Undecided
-			if !held {
-				decision = tune.Rejected
-			}
-		}
 		for _, goal := range run.Failed() {
 			t.fails(goal)
 		}
-		t.Holds = Holds{test.Passes, test.Runs}
-		t.Enough = decision == tune.Accepted || s.w.Replay && t.Passes == replays
+		return passed(run, len(goals)), nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	t.Holds, t.Enough = held, decision == tune.Accepted
 	s.tried = append(s.tried, t)
 	return t, nil
 }
@@ -208,31 +216,11 @@ func (s *search) decide(c Settings, goals metric.Thresholds) (*Tried, error) {
 // never refuses more, so that it is enough to look at some. Neither of the other settings lets a server that stops listen
 // for longer, or a load balancer notice earlier, so that they are 0.
 func (s *search) leastDelay() (int, error) {
-	last := len(s.delays) - 1
-	low, high := -1, len(s.delays)
-	look := func(i int) error {
+	_, high, err := tune.Bisect(-1, len(s.delays), func(i int) (bool, error) {
 		t, err := s.decide(Settings{DelayNs: s.delays[i]}, s.goals[:refusedGoal+1])
-		if err != nil {
-			return err
-		}
-		if t.Enough {
-			high = i
-		} else {
-			low = i
-		}
-		return nil
-	}
-	for i := 0; high > last && low < last; i = min(2*i+1, last) {
-		if err := look(i); err != nil {
-			return 0, err
-		}
-	}
-	for high-low > 1 {
-		if err := look((low + high) / 2); err != nil {
-			return 0, err
-		}
-	}
-	return high, nil
+		return err == nil && t.Enough, err
+	})
+	return high, err
 }
 
 // mostDelays is how many delays are walked from the one that the bisection finds. If none of them is confirmed, requests are
@@ -284,28 +272,23 @@ func (s *search) confirm(c Settings, t *Tried) error {
 	decides := tune.NewConfirmation(s.attempts, s.Probability, s.alpha)
 	runs := s.begin(c, s.goals, tune.FirstSeed(s.w.Scenario.Spec.Seed, s.attempts), decides.Most(), true)
 	defer runs.Stop()
-	var held Holds
 	var phases []*collect.Phases
-	for decision := tune.Undecided; decision == tune.Undecided; {
+	decision, held, err := tune.Until(decides, decides.Most(), func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
-			return err
+			return false, err
 		}
 		s.runs++
-		held.Runs++
-		holds := passed(run, len(s.goals))
-		if holds {
-			held.Passes++
-		}
 		for _, goal := range run.Failed() {
 			t.fails(goal)
 		}
 		if run.Phases != nil {
 			phases = append(phases, run.Phases)
 		}
-		if decision = decides.Add(holds); decision == tune.Rejected {
-			return nil
-		}
+		return passed(run, len(s.goals)), nil
+	})
+	if err != nil || decision != tune.Accepted {
+		return err
 	}
 	s.found.Settings, s.found.Holds = &c, held
 	for _, p := range phases {
@@ -318,7 +301,7 @@ func (s *search) confirm(c Settings, t *Tried) error {
 func (s *search) show(c Settings) error {
 	runs := s.begin(c, s.goals, 0, replays, false)
 	defer runs.Stop()
-	s.found.Settings, s.found.Holds = &c, Holds{replays, replays}
+	s.found.Settings, s.found.Holds = &c, tune.Holds{Passes: replays, Runs: replays}
 	for range replays {
 		run, err := runs.Next()
 		if err != nil {

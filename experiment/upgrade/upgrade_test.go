@@ -14,6 +14,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/core/rules"
+	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/advice"
 	"apfsim/reports/result"
@@ -161,7 +162,7 @@ func TestReplaysHaveNoProbability(t *testing.T) {
 		}
 	}
 	a := answer(t, upgradeOf(t, "1.36", "1.37").with(t, dir))
-	if f := a.Settings; f == nil || f.Probability != nil || f.Confirmed != (Holds{replays, replays}) || f.DelayNs < int64(18*time.Second) || f.DelayNs > int64(20*time.Second) {
+	if f := a.Settings; f == nil || f.Probability != nil || f.Confirmed != (tune.Holds{Passes: replays, Runs: replays}) || f.DelayNs < int64(18*time.Second) || f.DelayNs > int64(20*time.Second) {
 		t.Errorf("settings: %+v", f)
 	}
 	if a.Verdict.Status != result.Harm || !a.Workload.Replay || a.Rollout.Runs != replays {
