@@ -223,6 +223,13 @@ tune-random: ## let apfsim tune solve PROBLEMS (40) random problems, and search 
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
 
+# Each case of experiment/judgement is run with SEEDS seeds.
+SEEDS := 10
+
+.PHONY: judgement
+judgement: ## compare the verdicts on systems whose truth is known with it, with SEEDS (10) seeds
+	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
+
 # N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
 # only the survivors are run again. See docs/background/tests.md.
 PACKAGE :=

@@ -54,6 +54,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	}
 	c.thresholds(complete)
 	c.source(complete)
+	c.truth()
 	if complete && len(c.Errors) == 0 {
 		c.memory()
 	}

@@ -73,6 +73,8 @@ type Metadata struct {
 	Calibration   map[string]string `json:"calibration,omitempty" jsonschema_description:"Which fields were chosen so that a published number comes out, and how."`
 	NotReproduced string            `json:"notReproduced,omitempty" jsonschema_description:"What of the source the scenario does not reproduce, and why."`
 
+	Truth *Truth `json:"truth,omitempty" jsonschema_description:"What is known to be right about the scenario, for tests of verdicts. A run does not depend on it."`
+
 	Controls []Control `json:"controls,omitempty" jsonschema_description:"Settings that the playground lets its readers move. A run does not depend on them."`
 }
 
