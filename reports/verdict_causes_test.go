@@ -93,7 +93,7 @@ func TestLevelThatLentAllItsSeatsIsACause(t *testing.T) {
 }
 
 // Mice whose only queue is that of an elephant are rejected although they ask for little: that is named beside the demand of
-// the elephants, with the mice.
+// the elephants, and is made by these.
 func TestHandsThatOverlapAreACause(t *testing.T) {
 	r, _ := runServers(t, few("queues: 8, handSize: 1, queueLengthLimit: 20", `
   - {name: elephants, clients: 3, as: {serviceAccount: "big/elephant-{i}"}, request: {verb: get, resource: configmaps, namespace: x, name: y}, execution: {exponential: {mean: 100ms}}, arrivals: {poisson: {rate: 150/s}}}
@@ -104,7 +104,7 @@ func TestHandsThatOverlapAreACause(t *testing.T) {
 		t.Errorf("the first cause is %+v", v.Causes[0])
 	}
 	c := causeOf(v, result.ByHand)
-	if c == nil || !slices.Equal(c.Workloads, []string{"mice"}) || !strings.HasPrefix(c.Flows[0].Name, "mouse-") || c.Flows[0].Rejected == 0 {
+	if c == nil || !slices.Equal(c.Workloads, []string{"elephants"}) || !strings.HasPrefix(c.Flows[0].Name, "elephant-") || !strings.HasPrefix(c.Sentence, "The 3 flows of mice asked for no more than their fair share") {
 		t.Fatalf("the hands are %+v of %+v", c, v.Causes)
 	}
 	if !slices.ContainsFunc(v.Try, func(r result.Remedy) bool {

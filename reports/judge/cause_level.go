@@ -398,17 +398,9 @@ func (d *diagnosis) causeFlows(l *result.Level, flows []*result.Flow, demand flo
 // level has too few seats.
 func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, demand float64) {
 	over, seats := []*result.Flow{}, d.SeatSeconds(l.Name)
-	largest := 0.0
 	for _, f := range flows {
-		largest = max(largest, f.DemandSeatSeconds)
 		if OverDemanding(f) {
 			over = append(over, f)
-		}
-	}
-	alike := 0
-	for _, f := range flows {
-		if 2*f.DemandSeatSeconds >= largest {
-			alike++
 		}
 	}
 	c.Flows = d.causeFlows(l, flows, demand)
@@ -420,7 +412,7 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 	switch {
 	case len(c.Flows) == 0:
 		c.Sentence = fmt.Sprintf("The requests of %s asked for %s of its seats.", l.Name, format.Percent(demand/max(seats, 1)))
-	case len(flows) > 1 && float64(alike) >= allAlike*float64(len(flows)) && demand > seats && len(over) > 0:
+	case demand > seats && len(over) > 0 && d.alike(flows):
 		c.Kind = result.BySeats
 		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s, none for much more than the others: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name)
 	case len(over) > 0:
@@ -445,36 +437,61 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 	}
 }
 
-// allAlike is the part of the flows of a level that must ask for at least half as much as the greatest for all to ask alike.
-const allAlike = 0.9
+// alike says whether all flows of a level that were harmed ask for about the same: none for less than half of what another one does,
+// and neither do those of each workload together.
+func (d *diagnosis) alike(flows []*result.Flow) bool {
+	if len(flows) < 2 {
+		return false
+	}
+	largest := 0.0
+	for _, f := range flows {
+		largest = max(largest, f.DemandSeatSeconds)
+	}
+	for _, f := range flows {
+		if 2*f.DemandSeatSeconds < largest && (f.Rejected > 0 || Waited(&f.Group)) {
+			return false
+		}
+	}
+	groups, total := d.groups(flows)
+	return groups[0].demand >= oneGroup*total || len(groups) > 1 && groups[0].demand < 2*groups[len(groups)/2].demand
+}
+
+// oneGroup is the part of what the flows of a level ask for that makes a group of them all there is.
+const oneGroup = 0.95
+
+// flowGroup is flows of one workload or, of recorded ones, with one pattern of names.
+type flowGroup struct {
+	name   string
+	flows  int
+	demand float64
+}
+
+// groups returns the groups of flows, that with most of the demand first, and their demand together.
+func (d *diagnosis) groups(flows []*result.Flow) (groups []flowGroup, total float64) {
+	for _, f := range flows {
+		name := f.Workload
+		if at := slices.IndexFunc(d.Summary.Workloads, func(g result.Group) bool { return g.Name == name }); at < 0 || d.recorded(at) {
+			name = result.Pattern(f.ShortName())
+		}
+		at := slices.IndexFunc(groups, func(g flowGroup) bool { return g.name == name })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, flowGroup{name: name})
+		}
+		groups[at].flows++
+		groups[at].demand += f.DemandSeatSeconds
+		total += f.DemandSeatSeconds
+	}
+	slices.SortStableFunc(groups, func(a, b flowGroup) int { return -cmp.Compare(a.demand, b.demand) })
+	return groups, total
+}
 
 // groupOf names flows: one of them, or how many and what they have in common. Those with most of the demand come first.
 func (d *diagnosis) groupOf(flows []*result.Flow) string {
 	if len(flows) == 1 {
 		return flows[0].ShortName()
 	}
-	type group struct {
-		name   string
-		flows  int
-		demand float64
-	}
-	var groups []group
-	total := 0.0
-	for _, f := range flows {
-		name := f.Workload
-		if at := slices.IndexFunc(d.Summary.Workloads, func(g result.Group) bool { return g.Name == name }); at < 0 || d.recorded(at) {
-			name = result.Pattern(f.ShortName())
-		}
-		at := slices.IndexFunc(groups, func(g group) bool { return g.name == name })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, group{name: name})
-		}
-		groups[at].flows++
-		groups[at].demand += f.DemandSeatSeconds
-		total += f.DemandSeatSeconds
-	}
-	slices.SortStableFunc(groups, func(a, b group) int { return -cmp.Compare(a.demand, b.demand) })
+	groups, total := d.groups(flows)
 	if groups[0].demand < mainShare*total {
 		return fmt.Sprintf("%s flows, %d of them of %s,", format.Whole(int64(len(flows))), groups[0].flows, groups[0].name)
 	}
@@ -576,7 +593,7 @@ func (d *diagnosis) configured(index int, f *fluid) (found []mechanism) {
 			return fmt.Sprintf("The configuration gave %s only %s nominal seats at first, and up to %s later.",
 				l.Name, format.Number(float64(e.LeastConfigured)), format.Number(configured))
 		}})
-	case d.wentAway() != "":
+	case d.wentAway() != "" && len(d.Summary.Servers) > 1: // others serve its requests
 		found = append(found, mechanism{kind: result.ByStoppedServer, seats: func(s *step) float64 { return max(s.limit, most) }, tell: func(c *cause) string {
 			c.Figures = []result.Figure{figure("mostNominalSeats", most)}
 			return fmt.Sprintf("%s, and its seats of %s were missing.", d.wentAway(), l.Name)
@@ -589,7 +606,7 @@ func (d *diagnosis) configured(index int, f *fluid) (found []mechanism) {
 func (d *diagnosis) wentAway() string {
 	for i := range d.Summary.Timeline {
 		m := &d.Summary.Timeline[i]
-		if (m.What == result.Crashed || m.What == result.Stopped) && m.AtNs >= d.Summary.WarmupNs && m.AtNs < d.Summary.DurationNs {
+		if (m.What == result.Crashed || m.What == result.Stopped) && !m.OutOfMemory && m.AtNs >= d.Summary.WarmupNs && m.AtNs < d.Summary.DurationNs {
 			how := map[bool]string{true: "crashed", false: "was stopped"}[m.What == result.Crashed]
 			return fmt.Sprintf("Server %d %s at %s", m.Server, how, d.Summary.StartNs.Moment(m.AtNs))
 		}

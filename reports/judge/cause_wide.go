@@ -56,10 +56,13 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 		held = min(1, float64(d.Evidence.Levels[index].HeldBackNs)/1e9/waiting)
 	}
 	tooWide := widest.Width() > most && float64(l.PeakSeats) > most
-	unused := d.unused(l.Name, widest, most)
+	unused, uniform := d.unused(l.Name, widest, most)
 	byWidth := 0.0
 	if l.Rejected > 0 {
 		byWidth = float64(d.Evidence.Levels[index].RejectedByWidth) / float64(l.Rejected)
+	}
+	if uniform && unused < leastShare*most { // wide requests are all that there is, and nearly all seats are of use to them: that is demand
+		byWidth = 0
 	}
 	if unused > 0 && held >= heldShare { // it could have no more work than that of the seats that are of use
 		usable := func(s *step) float64 { return workOf(s) * (most - unused) / most }
@@ -96,20 +99,20 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 			name, format.Number(widest.Width()), format.Number(most), l.Name)
 		return c, 1
 	}
-	if unused > 0 {
+	if unused >= leastShare*most {
 		c.Figures = append(c.Figures, figure("unusedSeats", unused))
 		c.Sentence = fmt.Sprintf("Each request of %s takes %s of the %s seats of %s, so that %s %s of no use.", name, format.Number(widest.Width()), format.Number(most), l.Name,
 			format.Number(unused), map[bool]string{true: "seat is", false: "seats are"}[unused == 1])
 	}
 	if byWidth >= leastShare {
 		c.Figures = append(c.Figures, figure("rejectedByWidth", byWidth))
-		if unused == 0 {
+		if unused < leastShare*most {
 			c.Sentence = fmt.Sprintf("Requests of %s take %s of the %s seats of %s: for %s of the rejected requests there would have been a seat if each took one.",
 				name, format.Number(widest.Width()), format.Number(most), l.Name, format.Percent(byWidth))
 		}
 		return c, byWidth
 	}
-	if unused == 0 {
+	if unused < leastShare*most {
 		c.Sentence = fmt.Sprintf("For %s of the time with queued requests, the next request of %s needed more seats than were free, though some were; those of %s take %s seats.",
 			format.Percent(held), l.Name, name, format.Number(widest.Width()))
 	}
@@ -123,17 +126,18 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 }
 
 // unused returns how many seats of a level are of no use when it is full, as all of its requests take as many seats as the widest ones.
-func (d *diagnosis) unused(level string, widest *result.WorkloadLevel, seats float64) float64 {
+// It is uniform if they do.
+func (d *diagnosis) unused(level string, widest *result.WorkloadLevel, seats float64) (unused float64, uniform bool) {
 	width := widest.Width()
 	for i := range d.Evidence.Workloads {
 		for _, w := range d.Evidence.Workloads[i].Levels {
 			if w.Level == level && w.Arrived > 0 && w.Width() != width {
-				return 0
+				return 0, false
 			}
 		}
 	}
 	if width != math.Trunc(width) || seats != math.Trunc(seats) || width > seats {
-		return 0
+		return 0, true
 	}
-	return math.Mod(seats, width)
+	return math.Mod(seats, width), true
 }

@@ -337,7 +337,9 @@ func TestCausesAtALevel(t *testing.T) {
 		}, "network", "Answers shared the network of the server: 50 % of the seat-seconds of l are more than they take alone."},
 		{"the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured = 13 },
 			"seats", "The configuration gave l only 10 nominal seats at first, and up to 13 later."},
-		{"a change of the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) { e.MostConfigured, e.ReducedNs = 13, 20e9 },
+		{"a change of the configuration", func(_ *result.Result, e *result.LevelEvidence, _ []result.Point) {
+			e.MostConfigured, e.ReducedNs = 13, 20e9
+		},
 			"seats", "A change of the configuration at 20 s gave l only 10 nominal seats, which had 13 before."},
 		{"lending", func(_ *result.Result, _ *result.LevelEvidence, points []result.Point) {
 			for i := range points {
