@@ -85,7 +85,7 @@ var faults = []struct {
 		f.level("shared", 40, queuing)
 		f.servers = append(f.servers, "capacity: {cores: 30}")
 		f.workload("tenants", "shared", 40, small, "{exponential: {mean: 50ms}}", fmt.Sprintf("{poisson: {rate: %.1f/s}}, retry: {maxRetries: %d, backoff: {initial: 100ms, factor: 1}}", f.between(8, 13), f.number(50, 500)))
-		f.events = append(f.events, fmt.Sprintf("{at: 20s, speed: {factor: %.2f}}", f.between(0.2, 0.6)), fmt.Sprintf("{at: %ds, speed: {factor: 1}}", f.number(30, 50)))
+		f.events = append(f.events, fmt.Sprintf("{at: 20s, speed: {factor: %.2f}}", f.between(0.1, 0.4)), fmt.Sprintf("{at: %ds, speed: {factor: 1}}", f.number(30, 50)))
 	}},
 	{"long executions", anyOf(result.ByExecution), func(f *fault) {
 		f.level("shared", 40, queuing)
@@ -125,7 +125,7 @@ var faults = []struct {
 	{"crash", anyOf(result.ByStoppedServer), func(f *fault) {
 		f.level("shared", 40, queuing)
 		f.servers = append(f.servers, "replicas: 2")
-		f.workload("connecting", "shared", 20, small, "{exponential: {mean: 10ms}}", "{poisson: {rate: 3/s}}, connection: PerRequest")
+		f.workload("connecting", "shared", 40, small, "{exponential: {mean: 200ms}}", "{poisson: {rate: 3/s}}, connection: PerRequest")
 		f.events = append(f.events, fmt.Sprintf("{at: %ds, crash: {server: 0}}", f.number(15, 30)), fmt.Sprintf("{at: %ds, start: {server: 0}}", f.number(36, 50)))
 	}},
 	{"limit of requests in flight", anyOf(result.ByInFlightLimit), func(f *fault) {
