@@ -94,7 +94,7 @@ var descriptions = map[string]told{
 	// "although it borrows more than 100 seats", "which then takes seats back"
 	"policy-engine-behind-operators": {kinds(result.ByLending), "operators"},
 	// "which has lent all but 56 of its 245"
-	"sandbox-claims-burst": {kinds(result.ByLending), "claims"},
+	"sandbox-claims-burst": {kinds(result.ByLending), "tenants"},
 }
 
 // onlyUnfinished are the scenarios whose descriptions tell of no harm, and of which some requests are open when the run ends

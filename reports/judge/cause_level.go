@@ -130,7 +130,7 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 			rest -= share
 		}
 	}
-	first := slices.MaxFunc(append(found, cause{}), func(a, b cause) int { return cmp.Compare(a.share, b.share) })
+	first := slices.MinFunc(append(found, cause{}), firstOf)
 	if len(found) == 0 || rest >= leastShare && !(first.share >= mostLost && elsewhere(first.Kind)) {
 		c := made(result.ByDemand, rest)
 		d.tellDemand(&c, l, flows, demand)
@@ -159,10 +159,17 @@ func elsewhere(kind result.Kind) bool {
 	return false
 }
 
+// firstOf compares causes at a level by their shares of its harm. That time is lost elsewhere comes first if it explains half of it: the
+// seats are full because of it.
+func firstOf(a, b cause) int {
+	lost := func(c *cause) int { return map[bool]int{true: 1}[c.share >= mostLost && elsewhere(c.Kind)] }
+	return cmp.Or(-cmp.Compare(lost(&a), lost(&b)), -cmp.Compare(a.share, b.share))
+}
+
 // order orders the causes at a level by their shares of its harm. Retries come first, although what triggered them is also a cause: it
 // may be over before most of the harm is done. Their sentence names it.
 func (d *diagnosis) order(found []cause) {
-	slices.SortStableFunc(found, func(a, b cause) int { return -cmp.Compare(a.share, b.share) })
+	slices.SortStableFunc(found, firstOf)
 	at := slices.IndexFunc(found, func(c cause) bool { return c.Kind == result.ByRetries })
 	if at < 0 {
 		return
