@@ -61,6 +61,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
 	if len(m.needed) > 0 {
 		err := m.Each(ctx, func(q *requests.Request) error {
+			m.stamps.forget(q)
 			if w.leaveOut(q) == "" {
 				w.samples.add(q, timesOf(q, w.startNs, w.endNs))
 			}
@@ -90,7 +91,7 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 	for _, c := range o.Settings.copies {
 		texts[c.name] = c.text
 	}
-	m.report.clients, m.report.intervalNs = w.shown.all(), w.shown.intervalNs
+	m.report.clients, m.report.intervalNs, m.report.executions, m.report.rules = w.shown.all(), w.shown.intervalNs, w.shown.executions, o.Settings.rules
 	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
 	scenario, err := w.replay(ctx, o, &replayFiles{texts, to})
 	if err != nil {
@@ -184,6 +185,7 @@ func (w *writing) leaveOut(q *requests.Request) string {
 
 // request writes a request, or counts why it is left out.
 func (w *writing) request(q *requests.Request) error {
+	w.stamps.forget(q)
 	if reason := w.leaveOut(q); reason != "" {
 		w.report.Requests.leaveOut(reason)
 		return nil
@@ -246,7 +248,8 @@ func (w *writing) request(q *requests.Request) error {
 	if err != nil {
 		return err
 	}
-	if w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+	d.exempt = w.checker.exempt(d.level)
+	if !d.exempt && w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
 		w.report.QueuesFull = true
 	}
 	w.shown.add(q, t, d, beginNs, w.startNs)
