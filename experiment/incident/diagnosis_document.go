@@ -12,6 +12,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/trace"
 )
 
 // Document returns the diagnosis in words. Its first ten lines on a terminal say what happened, how far to trust the replay,
@@ -107,7 +108,11 @@ func (d *Diagnosis) replayText() string {
 	if d.ReplayTrusted {
 		return report.ReplaySentences(d.Replay)[0]
 	}
-	return "The replay is not trusted: " + strings.Join(d.WhyNotTrusted, "; ") + "."
+	text := "The replay is not trusted: " + strings.Join(d.WhyNotTrusted, "; ") + "."
+	if d.Replay.Disagrees() && !slices.Contains(d.Replay.Unknown, trace.UnknownExecutions) && !d.imported.otherConfiguration() {
+		text += " " + report.ReplaySentences(d.Replay)[0]
+	}
+	return text
 }
 
 // logText says what was diagnosed.
