@@ -302,7 +302,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 		why = ": " + Clause(&v.Causes[0])
 	}
 	if replay := s.Replay; replay.Disagrees() {
-		if v.Status == result.Harm {
+		if replay.RejectedInLog > 0 {
 			return fmt.Sprintf("%s of %s requests were rejected in the log, with which the replay does not agree.",
 				format.ShareOf(replay.RejectedInLog, replay.Requests), format.Whole(replay.Requests))
 		}
