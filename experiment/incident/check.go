@@ -152,6 +152,7 @@ type decision struct {
 	hash             uint64
 	queues, handSize int
 	seats            int
+	exempt           bool // nothing waits at the level
 }
 
 func decisionOf(r *flowcontrol.Route, seats int) decision {
@@ -191,6 +192,12 @@ func (c *checker) fullAtStart(level string, waitNs int64, rejected bool) bool {
 
 // firstRequests is how many requests of a level show whether others waited before them.
 const firstRequests = 10
+
+// exempt reports whether nothing waits at a level.
+func (c *checker) exempt(level string) bool {
+	i := slices.IndexFunc(c.objects.PriorityLevels, func(l *config.PriorityLevel) bool { return l.Name == level })
+	return i >= 0 && c.objects.PriorityLevels[i].Spec.Type == config.TypeExempt
+}
 
 // fullSchema returns the name of the only FlowSchema that the server can have shortened to this name in its log, or else
 // the name itself.

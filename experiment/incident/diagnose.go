@@ -48,7 +48,9 @@ type Diagnosis struct {
 	ReplayTrusted bool            `json:"replayTrusted"`
 	WhyNotTrusted []string        `json:"whyNotTrusted"` // possible reasons, the most likely one first
 	Verdict       *result.Overall `json:"verdict"`
-	Remedies      []Remedy        `json:"remedies"` // none if the replay is not trusted
+	KnownFaults   []KnownFault    `json:"knownFaults"` // of the release
+	Slow          Slow            `json:"slow"`        // where the time of slow requests went, as the audit log says it
+	Remedies      []Remedy        `json:"remedies"`    // none if the replay is not trusted
 	Wanted        []Wanted        `json:"wanted"`
 
 	imported *Report
@@ -126,6 +128,7 @@ func (r *Report) diagnosis(client string) (*Diagnosis, error) {
 		}
 	}
 	d.judge(about)
+	d.KnownFaults, d.Slow = knownFaults(r.rules, about), sumOf(about).slow
 	for i := range d.Verdict.Try {
 		t := &d.Verdict.Try[i]
 		d.Remedies = append(d.Remedies, Remedy{ID: t.Remedy, Sentence: t.Sentence, Worse: []string{}})
@@ -192,6 +195,13 @@ func (r *Report) whyNotTrusted() []string {
 			format.Whole(worst.Compared-worst.Equal), result.RequestCount(worst.Compared), what))
 	}
 	compared := *r.Replay
+	if r.Stamps != "" {
+		all = append(all, map[string]string{
+			StampsEqual:   "the log does not say how long requests executed or waited: they are received and completed at the same time",
+			StampsSeconds: "the log does not say how long requests executed or waited: all of its times are whole seconds",
+		}[r.Stamps])
+		compared.Unknown = slices.DeleteFunc(slices.Clone(compared.Unknown), func(what string) bool { return what == trace.UnknownExecutions })
+	}
 	if r.otherConfiguration() { // whose queues say nothing of those that were full
 		compared.Unknown = slices.DeleteFunc(slices.Clone(compared.Unknown), func(what string) bool { return what == trace.UnknownQueues })
 	}

@@ -12,6 +12,7 @@ import (
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/trace"
 )
 
 // Document returns the diagnosis in words. Its first ten lines on a terminal say what happened, how far to trust the replay,
@@ -107,7 +108,11 @@ func (d *Diagnosis) replayText() string {
 	if d.ReplayTrusted {
 		return report.ReplaySentences(d.Replay)[0]
 	}
-	return "The replay is not trusted: " + strings.Join(d.WhyNotTrusted, "; ") + "."
+	text := "The replay is not trusted: " + strings.Join(d.WhyNotTrusted, "; ") + "."
+	if d.Replay.Disagrees() && !slices.Contains(d.Replay.Unknown, trace.UnknownExecutions) && !d.imported.otherConfiguration() {
+		text += " " + report.ReplaySentences(d.Replay)[0]
+	}
+	return text
 }
 
 // logText says what was diagnosed.
@@ -118,7 +123,11 @@ func (d *Diagnosis) logText() string {
 		at = " at " + format.Printable(d.Server)
 	}
 	from, to := time.Unix(0, r.startNs).UTC(), time.Unix(0, r.startNs+r.DurationNs).UTC()
-	return fmt.Sprintf("%s of %s%s, %s to %s; Kubernetes %s (%s)", result.RequestCount(r.Requests.InTrace), format.Counted(len(r.clients), "client"), at,
+	unknown := ""
+	if n := r.Users.Unknown; n > 0 {
+		unknown = fmt.Sprintf(", the user of %s is not known", format.Whole(n))
+	}
+	return fmt.Sprintf("%s of %s%s%s, %s to %s; Kubernetes %s (%s)", result.RequestCount(r.Requests.InTrace), format.Counted(len(r.clients), "client"), at, unknown,
 		from.Format("2006-01-02 15:04:05Z"), to.Format(untilFormat(from, to)), d.KubernetesVersion, d.VersionFrom)
 }
 
@@ -214,6 +223,14 @@ func (d *Diagnosis) answerTable() *report.Table {
 			text += " More would be known from " + d.Wanted[0].Input + "."
 		}
 		t.AddTexts("What may help", text)
+	}
+	for i := range d.KnownFaults {
+		t.AddTexts("Known fault", d.KnownFaults[i].Sentence)
+	}
+	if s := &d.Slow; s.Requests > 0 {
+		part := func(ns float64) string { return format.Percent(ns / s.TotalNs) }
+		t.AddTexts("Slow requests", fmt.Sprintf("%s took 500 ms or more: %s of their time in queues, %s in webhooks, %s in etcd, %s to send the response",
+			format.Whole(s.Requests), part(s.WaitNs), part(s.WebhookNs), part(s.EtcdNs), part(s.SendingNs)))
 	}
 	t.AddTexts("Log", d.logText())
 	return t

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"apfsim/reports/format"
@@ -26,21 +27,23 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 	}
 	n := sum.notServed()
 	waited := slices.ContainsFunc(about, func(c *LoggedClient) bool { return c.WaitP99Ns != nil && *c.WaitP99Ns > judge.GoodWaitNs })
+	limited := d.limited()
+	v.Judged = judgedInLog(about, limited)
+	v.Status, v.Decided = judge.Decide(v.Judged)
+	slow := sumOf(about)
+	lost, _ := slow.slow.causes("", slow.executedNs)
 	switch {
-	case n.Total() > 0:
-		v.Status = result.Harm
+	case v.Status == result.Harm, n.Total() > 0:
 	case !d.ReplayTrusted, r.Requests.InTrace < judge.LeastRequests:
-		v.Status = result.Unknown
+		v.Status, v.Decided = result.Unknown, nil
 	case d.Client == "" && replayed.Status == result.Harm && r.Replay.RejectedInReplay == 0: // a stall
-		v.Status = result.Harm
-	case waited, d.Client == "" && replayed.Status != result.OK:
+		v.Status, v.Decided = result.Harm, replayed.Decided
+	case waited, v.Status == result.Warning, len(lost) > 0 && 100*slow.slow.Requests >= sum.Sent, d.Client == "" && replayed.Status != result.OK:
 		v.Status = result.Warning
 	case waitsHidden(about), r.unreadable():
 		v.Status = result.Unknown
-	default:
-		v.Status = result.OK
 	}
-	d.addHarmed(about, n.Total() > 0)
+	d.addHarmed(about, limited, n.Total() > 0)
 	d.addCauses(about)
 	for i := range v.Harmed {
 		for k := range v.Causes {
@@ -51,6 +54,88 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 	}
 	d.addTrust(replayed)
 	v.Sentence = d.sentence(about, &sum)
+}
+
+// limited returns which clients were limited and are no victims: as the replay says if it is trusted, else by what they asked for
+// in the log.
+func (d *Diagnosis) limited() map[*LoggedClient]bool {
+	all := map[*LoggedClient]bool{}
+	levels := map[string][]*LoggedClient{}
+	for _, c := range d.imported.clients {
+		if c.PriorityLevel != "" && !c.unknown {
+			levels[c.PriorityLevel] = append(levels[c.PriorityLevel], c)
+		}
+	}
+	for level, at := range levels {
+		if d.ReplayTrusted {
+			flows := d.imported.result.Summary.Flows
+			for _, c := range at {
+				all[c] = slices.ContainsFunc(flows, func(f result.Flow) bool { return f.Limited && f.Name == c.flow() && f.PriorityLevel == level })
+			}
+			continue
+		}
+		executed := 0.0
+		for _, c := range at {
+			executed += c.servedSeatSeconds
+		}
+		asked := func(c *LoggedClient) float64 { return c.SeatSeconds }
+		share := fairShare(at, executed, asked)
+		median := at[(len(at)-1)/2].SeatSeconds // fairShare has sorted them
+		for _, c := range at {
+			f := result.Flow{DemandSeatSeconds: c.SeatSeconds, FairShareSeatSeconds: min(share, c.SeatSeconds)}
+			if f.Rejected = c.Rejected; c.WaitP99Ns != nil {
+				f.Waiting = *c.WaitP99Ns
+			}
+			all[c] = judge.Limited(&f, median, 0)
+		}
+	}
+	return all
+}
+
+// fairShare sorts clients by what they asked for, and returns the max-min share of what was executed: who asks for less than an
+// equal share gets all, and leaves the rest to others.
+func fairShare(at []*LoggedClient, executed float64, asked func(*LoggedClient) float64) (share float64) {
+	slices.SortStableFunc(at, func(a, b *LoggedClient) int { return cmp.Compare(asked(a), asked(b)) })
+	for i, l := range at {
+		share = executed / float64(len(at)-i)
+		executed -= min(share, asked(l))
+	}
+	return share
+}
+
+// leastOfClient is how many waits a client must have for its wait p99 to be harm.
+const leastOfClient = 100
+
+// judgedInLog returns what clients are judged by: each level, and each client, those that were limited apart.
+func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result.Judged {
+	all := []result.Judged{}
+	for _, c := range about {
+		n := c.notServed()
+		j := result.Judged{Of: result.OfFlow, Name: c.Name, Limited: limited[c], Arrived: c.Sent, NotServed: n.Total()}
+		if c.WaitP99Ns != nil && c.waits >= leastOfClient {
+			j.WaitP99Ns = *c.WaitP99Ns
+		}
+		i := slices.IndexFunc(all, func(l result.Judged) bool {
+			return l.Of == result.OfLevel && l.Name == c.PriorityLevel && l.Limited == j.Limited
+		})
+		if i < 0 {
+			i, all = len(all), append(all, result.Judged{Of: result.OfLevel, Name: c.PriorityLevel, Limited: j.Limited})
+		}
+		all[i].Arrived, all[i].NotServed = all[i].Arrived+j.Arrived, all[i].NotServed+j.NotServed
+		if j.NotServed > 0 || j.WaitP99Ns > 0 {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// sumOf returns where the time of all these clients went.
+func sumOf(about []*LoggedClient) (sum LoggedClient) {
+	for _, c := range about {
+		sum.slow.add(&c.slow)
+		sum.executedNs += c.executedNs
+	}
+	return sum
 }
 
 // waitsHidden reports whether the log cannot tell that no client waited for longer than is good: it does not have the waits
@@ -68,16 +153,26 @@ const mostUnreadable = 0.01
 // mostHarmed is how many clients have rows of their own in a verdict.
 const mostHarmed = 100
 
-// addHarmed adds who was harmed: whose requests were not served or, if all were, waited.
-func (d *Diagnosis) addHarmed(about []*LoggedClient, notServed bool) {
+// addHarmed adds who was harmed: whose requests were not served or, if all were, waited; victims first.
+func (d *Diagnosis) addHarmed(about []*LoggedClient, limited map[*LoggedClient]bool, notServed bool) {
 	v := d.Verdict
+	about = slices.Clone(about)
+	slices.SortStableFunc(about, func(a, b *LoggedClient) int {
+		return cmp.Compare(map[bool]int{true: 1}[limited[a]], map[bool]int{true: 1}[limited[b]])
+	})
 	for _, c := range about {
 		n := c.notServed()
 		if notServed && n.Total() == 0 || !notServed && (c.WaitP99Ns == nil || *c.WaitP99Ns <= judge.GoodWaitNs) {
 			continue
 		}
-		h := result.Harmed{Workload: "recorded", Flow: c.flow(), Name: c.Name, Level: c.PriorityLevel, Flows: 1, Sent: c.Sent, Served: c.Served, Open: c.Open,
+		h := result.Harmed{Role: result.Victim, Workload: "recorded", Flow: c.flow(), Name: c.Name, Level: c.PriorityLevel, Flows: 1, Sent: c.Sent, Served: c.Served, Open: c.Open,
 			NotServed: n, WaitP99Ns: c.WaitP99Ns, FromNs: c.firstNs, ToNs: c.lastNs, Causes: []string{}}
+		if limited[c] {
+			h.Role = result.WasLimited
+		}
+		if c.unknown {
+			h.Flow = ""
+		}
 		if c.fromNs >= 0 {
 			h.FromNs, h.ToNs = c.fromNs, c.toNs
 		}
@@ -97,30 +192,40 @@ func (d *Diagnosis) addHarmed(about []*LoggedClient, notServed bool) {
 }
 
 // addCauses adds the causes that the replay shows at the levels of clients. If it is not trusted, they are marked, no remedy
-// is offered, and the first one is what the log itself says of the demand.
+// is offered, and the first one is what the log itself says of the demand. What the log says of executions, webhooks and etcd is a
+// fact. Where it is the first cause, it explains the demand of its level, and seats are no remedy.
 func (d *Diagnosis) addCauses(about []*LoggedClient) {
 	v, replayed := d.Verdict, d.imported.result.Summary.Verdict
-	if v.Status == result.OK || v.Status == result.Unknown {
+	if v.Status == result.OK {
 		return
+	}
+	first, others := d.facts(about)
+	v.Causes = append(v.Causes, first...)
+	defer func() { v.Causes = append(v.Causes, others...) }()
+	if v.Status == result.Unknown {
+		return
+	}
+	explained := func(c *result.Cause) bool {
+		return c.Kind == result.ByDemand && slices.ContainsFunc(first, func(f result.Cause) bool { return f.Level == "" || f.Level == c.Level })
 	}
 	level := d.fullest(about)
 	concerns := func(c *result.Cause) bool {
 		return d.Client == "" || c.Level == "" || slices.ContainsFunc(about, func(a *LoggedClient) bool { return a.PriorityLevel == c.Level })
 	}
 	if !d.ReplayTrusted || level != "" && !slices.ContainsFunc(replayed.Causes, func(c result.Cause) bool { return c.Level == level }) {
-		if c := d.demand(level); c != nil {
+		if c := d.demand(level); c != nil && !explained(c) {
 			c.Untrusted = !d.ReplayTrusted
 			v.Causes = append(v.Causes, *c)
 		}
 	}
 	for i := range replayed.Causes {
 		c := replayed.Causes[i]
-		if c.Untrusted = !d.ReplayTrusted; !concerns(&c) || c.Untrusted && c.Kind == result.ByDemand {
+		if c.Untrusted = !d.ReplayTrusted; !concerns(&c) || c.Untrusted && c.Kind == result.ByDemand || explained(&c) {
 			continue
 		}
 		v.Causes = append(v.Causes, c)
 	}
-	if !d.ReplayTrusted {
+	if !d.ReplayTrusted || len(first) > 0 {
 		return
 	}
 	for _, t := range replayed.Try {
@@ -128,6 +233,78 @@ func (d *Diagnosis) addCauses(about []*LoggedClient) {
 			v.Try = append(v.Try, t)
 		}
 	}
+}
+
+// facts returns what the log says of time that was lost in executions, webhooks and etcd: first what takes most of the harm with
+// it, and others.
+func (d *Diagnosis) facts(about []*LoggedClient) (first, others []result.Cause) {
+	var levels []string
+	for _, c := range about {
+		if harmed := slices.ContainsFunc(d.Verdict.Harmed, func(h result.Harmed) bool { return h.Level == c.PriorityLevel }); !slices.Contains(levels, c.PriorityLevel) && (harmed || len(d.Verdict.Harmed) == 0) {
+			levels = append(levels, c.PriorityLevel)
+		}
+	}
+	slices.Sort(levels)
+	for _, level := range levels {
+		if c := d.slowdown(level); c != nil {
+			first = append(first, *c)
+		}
+		at := sumOf(slices.DeleteFunc(slices.Clone(d.imported.clients), func(c *LoggedClient) bool { return c.PriorityLevel != level }))
+		if lost, mostly := at.slow.causes(level, at.executedNs); mostly {
+			first = append(lost, first...)
+		} else {
+			others = append(others, lost...)
+		}
+	}
+	for _, all := range [][]result.Cause{first, others} {
+		for i := range all {
+			all[i].ToNs = cmp.Or(all[i].ToNs, d.imported.DurationNs)
+			all[i].ID += "-" + strconv.Itoa(1+slices.IndexFunc(levels, func(l string) bool { return l == all[i].Level }))
+		}
+	}
+	return first, others
+}
+
+// slowdown returns the time in which executions of a level took longer than otherwise, if that explains its harm better than the
+// number of its requests: they took more times as long than there were more times as many, and most requests that were
+// not served came in this time or in one as long after it, in which queues empty. It is nil otherwise.
+func (d *Diagnosis) slowdown(level string) *result.Cause {
+	r := d.imported
+	e := r.executions[level]
+	intervals := int((r.DurationNs + r.intervalNs - 1) / r.intervalNs)
+	if e == nil {
+		return nil
+	}
+	s, found := e.slowdown(intervals)
+	if !found {
+		return nil
+	}
+	sentIn, sent, harmedIn, harmed := 0.0, 0.0, 0.0, 0.0
+	for _, c := range r.clients {
+		for i := range c.overTime {
+			in := &c.overTime[i]
+			if c.PriorityLevel != level {
+				break
+			}
+			sent, harmed = sent+float64(in.sent), harmed+float64(in.notServed)
+			if at := int(in.index); at >= s.from && at < s.to {
+				sentIn += float64(in.sent)
+			}
+			if at := int(in.index); at >= s.from && at < 2*s.to-s.from {
+				harmedIn += float64(in.notServed)
+			}
+		}
+	}
+	inside := float64(s.to - s.from)
+	more := sentIn / inside / max(1e-9, (sent-sentIn)/(float64(intervals)-inside))
+	if s.times <= more || harmedIn < harmed/2 {
+		return nil
+	}
+	fromNs, toNs := int64(s.from)*r.intervalNs, min(r.DurationNs, int64(s.to)*r.intervalNs)
+	return &result.Cause{ID: string(result.ByExecution) + "-log", Kind: result.ByExecution, Level: level, FromNs: fromNs, ToNs: toNs, Workloads: []string{"recorded"}, Flows: []result.CauseFlow{},
+		Figures: []result.Figure{{Name: "executionRatio", Value: s.times}, {Name: "requestRatio", Value: more}},
+		Sentence: fmt.Sprintf("From %s to %s, requests of %s executed for %s times as long as otherwise, while %s times as many were sent per second.",
+			d.Verdict.Moment(fromNs), d.Verdict.Moment(toNs), format.Printable(level), format.Number(s.times), format.Number(more))}
 }
 
 // fullest returns the priority level with the most rejections of clients, "" without one.
@@ -145,20 +322,25 @@ func (d *Diagnosis) fullest(about []*LoggedClient) (level string) {
 // requests. Fair shares divide what was executed. It returns nil if the level has no requests.
 func (d *Diagnosis) demand(level string) *result.Cause {
 	var at []*LoggedClient
+	unknown := int64(0)
 	total, executed, sent := 0.0, 0.0, int64(0)
 	c := &result.Cause{ID: "demand-1", Kind: result.ByDemand, Level: level, FromNs: -1, Workloads: []string{"recorded"}, Flows: []result.CauseFlow{}}
 	for _, l := range d.imported.clients {
 		if l.PriorityLevel != level || level == "" {
 			continue
 		}
-		at = append(at, l)
+		if l.unknown {
+			unknown += l.Sent // each of an unknown number of clients may have its own share
+		} else {
+			at = append(at, l)
+		}
 		total, executed, sent = total+l.SeatSeconds, executed+l.servedSeatSeconds, sent+l.Sent
 		if l.fromNs >= 0 && (c.FromNs < 0 || l.fromNs < c.FromNs) {
 			c.FromNs = l.fromNs
 		}
 		c.ToNs = max(c.ToNs, l.toNs)
 	}
-	if len(at) == 0 {
+	if sent == 0 {
 		return nil
 	}
 	c.FromNs = max(0, c.FromNs)
@@ -168,12 +350,7 @@ func (d *Diagnosis) demand(level string) *result.Cause {
 		what, of, executed = "requests", float64(sent), 0
 		asked = func(l *LoggedClient) float64 { return float64(l.Sent) }
 	}
-	slices.SortStableFunc(at, func(a, b *LoggedClient) int { return cmp.Compare(asked(a), asked(b)) })
-	share, left := 0.0, executed
-	for i, l := range at { // max-min: who asks for less than an equal share gets all, and leaves the rest to others
-		share = left / float64(len(at)-i)
-		left -= min(share, asked(l))
-	}
+	share := fairShare(at, executed, asked)
 	slices.Reverse(at)
 	for _, l := range at[:min(len(at), result.MostCauseFlows)] {
 		f := result.CauseFlow{Flow: l.flow(), Name: l.Name, ShareOfDemand: asked(l) / of, Rejected: l.Rejected}
@@ -182,12 +359,17 @@ func (d *Diagnosis) demand(level string) *result.Cause {
 		}
 		c.Flows = append(c.Flows, f)
 	}
-	first := &c.Flows[0]
-	c.Sentence = fmt.Sprintf("In the log, %s asked for %s of all %s of %s", first.Name, format.Percent(first.ShareOfDemand), what, format.Printable(level))
-	if len(at) > 1 && first.OfFairShare > judge.OverDemandingRatio {
-		c.Sentence += fmt.Sprintf(", %s of its fair share", format.Percent(first.OfFairShare))
+	if len(at) > 0 {
+		first := &c.Flows[0]
+		c.Sentence = fmt.Sprintf("In the log, %s asked for %s of all %s of %s", first.Name, format.Percent(first.ShareOfDemand), what, format.Printable(level))
+		if len(at) > 1 && first.OfFairShare > judge.OverDemandingRatio {
+			c.Sentence += fmt.Sprintf(", %s of its fair share", format.Percent(first.OfFairShare))
+		}
+		c.Sentence += "."
 	}
-	c.Sentence += "."
+	if unknown > 0 {
+		c.Sentence = strings.TrimSpace(c.Sentence + fmt.Sprintf(" The user of %s of %s of %s is not known.", format.Whole(unknown), result.RequestCount(sent), format.Printable(level)))
+	}
 	c.Figures = []result.Figure{{Name: "demandSeatSeconds", Value: total}, {Name: "serviceSeatSeconds", Value: executed}}
 	return c
 }

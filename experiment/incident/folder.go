@@ -15,7 +15,7 @@ import (
 
 // folder is where the files of an import go: first the trace, which the replay reads, and then all others.
 type folder interface {
-	create() (io.Writer, error)                         // begins the trace
+	create() (io.Writer, error)                         // begins the trace, again if there was one
 	complete(err error) error                           // ends it; the error is why it could not be made
 	open() (fs.File, error)                             // reads the trace that is complete
 	commit(ctx context.Context, list *files.List) error // adds the other files, and keeps all
@@ -59,6 +59,7 @@ type memoryFolder struct {
 }
 
 func (f *memoryFolder) create() (io.Writer, error) {
+	f.trace.Reset()
 	f.printable = &format.PrintableWriter{Next: f}
 	return f.printable, nil
 }

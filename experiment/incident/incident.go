@@ -70,6 +70,7 @@ type importing struct {
 	clients  clients
 	needed   drawKeys
 	releases releases
+	stamps   stamps
 }
 
 const second = int64(1_000_000_000)
@@ -102,6 +103,7 @@ func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error)
 			m.clients.learn(q)
 			m.needed.add(q)
 			m.releases.learn(q)
+			m.stamps.learn(q)
 		}})
 	if err != nil {
 		return nil, err
@@ -131,6 +133,7 @@ func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error)
 	if o.Settings, err = m.releases.settle(o.Settings, w.server); err != nil {
 		return nil, err
 	}
+	m.report.Stamps = m.stamps.text()
 	m.report.KubernetesVersion, m.report.VersionFrom = o.Settings.rules.Version, o.Settings.versionFrom
 	if err := m.write(ctx, o, w, to); err != nil {
 		return nil, err

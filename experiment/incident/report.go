@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"apfsim/core/request"
+	"apfsim/core/rules"
 	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
@@ -40,6 +41,8 @@ type Report struct {
 	CompleteUntilNs int64 `json:"completeUntilNs"`
 	// QueuesFull says that queues were already full when the trace begins, with requests that are not in it.
 	QueuesFull bool `json:"queuesFull"`
+	// Stamps is why the times of the logs do not say how long requests took: StampsEqual or StampsSeconds; "" if they do.
+	Stamps string `json:"stamps,omitempty"`
 	// SeatsUnknown are the requests under flow control whose seats the log does not have.
 	SeatsUnknown int64     `json:"seatsUnknown"`
 	Check        Check     `json:"check"`
@@ -49,6 +52,8 @@ type Report struct {
 
 	// What a diagnosis is made of.
 	clients    []*LoggedClient
+	executions map[string]*executions // by priority level
+	rules      *rules.Rules
 	result     *result.Result // of the run that Replay is of
 	startNs    int64          // time 0 of the trace, since 1970
 	intervalNs int64          // of what clients sent over time

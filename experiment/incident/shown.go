@@ -19,7 +19,7 @@ import (
 // LoggedClient is what the log itself shows of a client: the requests of a user that have one FlowSchema. Sent is the sum
 // of Served, Open and what NotServed counts.
 type LoggedClient struct {
-	User string `json:"user"`
+	User string `json:"user"` // "" if it is the requests whose user is not known, of all of them
 	Name string `json:"name"` // the shortest one that is unique in the log
 
 	Sent   int64 `json:"sent"`
@@ -52,7 +52,11 @@ type LoggedClient struct {
 	SharedQueuesWith []string `json:"sharedQueuesWith"` // clients with a queue of Hand, most common queues first; at most mostNeighbours
 
 	firstNs, lastNs, fromNs, toNs int64 // since time 0; fromNs is negative without harm
+	unknown                       bool  // it is all requests of the FlowSchema whose user is not known
 	waits, waitsMissing           int64
+	overdue, overdueNs            int64 // requests that waited for longer than the release promises, and the longest of these waits
+	executedNs                    float64
+	slow                          Slow
 	servedSeatSeconds             float64
 	waited                        measure.Histogram
 	mayHaveWaited                 measure.Histogram // of the requests whose wait is not in the log: how long they took
@@ -81,13 +85,14 @@ type shown struct {
 	others  *LoggedClient // all that came after mostClients; nil without
 
 	arrivals          int64
-	firstNs, latestNs int64 // arrivals
-	longestNs, gapNs  int64 // the longest time without an arrival, and when it began
-	intervalNs        int64 // of the counts over time
+	firstNs, latestNs int64                  // arrivals
+	executions        map[string]*executions // by priority level
+	longestNs, gapNs  int64                  // the longest time without an arrival, and when it began
+	intervalNs        int64                  // of the counts over time
 }
 
 func newShown(durationNs int64) *shown {
-	return &shown{clients: map[clientKey]*LoggedClient{}, latestNs: -1, intervalNs: result.Interval(durationNs)}
+	return &shown{clients: map[clientKey]*LoggedClient{}, executions: map[string]*executions{}, latestNs: -1, intervalNs: result.Interval(durationNs)}
 }
 
 // atOnceNs is the wait from which on a rejected request has timed out in a queue.
@@ -115,6 +120,21 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 			c.servedSeatSeconds += seatSeconds
 		}
 	}
+	if !rejected && !a.LongRunning() {
+		c.executedNs += float64(max(0, t.executionNs))
+		c.slow.take(q)
+		if t.source == measured && d.level != "" {
+			e := s.executions[d.level]
+			if e == nil {
+				e = &executions{map[drawKey]*kindTimes{}}
+				s.executions[strings.Clone(d.level)] = e
+			}
+			e.add(q, t.executionNs, int32(arrivalNs/s.intervalNs))
+		}
+	}
+	if t.waitNs > promisedWaitNs+lateNs && !d.exempt {
+		c.overdue, c.overdueNs = c.overdue+1, max(c.overdueNs, t.waitNs)
+	}
 	switch {
 	case rejected:
 		c.Rejected++
@@ -134,7 +154,7 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 		c.Timeouts++
 	case q.Status >= http.StatusInternalServerError:
 		c.Errors++
-	case !t.ended && !isWatch(q) && t.source == drawn:
+	case !t.ended && !isWatch(q) && t.source == drawn && q.Status == 0:
 		c.Open++
 	default:
 		c.Served++
@@ -147,7 +167,7 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 		}
 		c.toNs = arrivalNs
 	}
-	if !rejected && !isWatch(q) && d.level != "" {
+	if !rejected && !isWatch(q) && d.level != "" && !d.exempt {
 		if t.waitNs >= 0 {
 			c.waits++
 			c.waited.Record(t.waitNs)
@@ -172,6 +192,10 @@ func (c *LoggedClient) count(index int32, served bool) {
 // client returns the client of a request.
 func (s *shown) client(q *requests.Request, d *decision, arrivalNs int64) *LoggedClient {
 	key := clientKey{q.User, d.schema}
+	known := !strings.HasPrefix(q.User, result.UnknownUser)
+	if !known {
+		key.user = "" // nobody knows how many people these are
+	}
 	c := s.clients[key]
 	if c != nil {
 		return c
@@ -179,14 +203,14 @@ func (s *shown) client(q *requests.Request, d *decision, arrivalNs int64) *Logge
 	if len(s.clients) >= mostClients && s.others != nil {
 		return s.others
 	}
-	c = &LoggedClient{User: strings.Clone(q.User), FlowSchema: strings.Clone(d.schema), PriorityLevel: strings.Clone(d.level),
+	c = &LoggedClient{User: strings.Clone(key.user), unknown: !known, FlowSchema: strings.Clone(d.schema), PriorityLevel: strings.Clone(d.level),
 		ByReason: map[string]int64{}, Hand: []int{}, SharedQueuesWith: []string{}, firstNs: arrivalNs, fromNs: -1,
 		waited: measure.Histogram{Precision: measure.CoarsePrecision}, mayHaveWaited: measure.Histogram{Precision: measure.CoarsePrecision}}
 	if len(s.clients) >= mostClients {
 		c.User, c.FlowSchema, c.PriorityLevel, s.others = "all other users", "", "", c
 		return c
 	}
-	if d.queues > 0 {
+	if d.queues > 0 && known {
 		if deck, err := dealer.New(d.queues, d.handSize); err == nil {
 			c.Hand = deck.Deal(d.hash, make([]int, d.handSize))
 		}
@@ -218,7 +242,7 @@ const leastWaits = 0.9
 func complete(all []*LoggedClient, startNs int64) {
 	flows := &result.Summary{}
 	for _, c := range all {
-		if c.FlowSchema == "" {
+		if c.FlowSchema == "" || c.unknown {
 			continue
 		}
 		f := result.Flow{PriorityLevel: c.PriorityLevel}
@@ -231,7 +255,9 @@ func complete(all []*LoggedClient, startNs int64) {
 		return time.Unix(0, startNs+ns).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
 	}
 	for _, c := range all {
-		if c.Name = c.User + " (bypasses flow control)"; c.FlowSchema != "" {
+		if c.Name = c.User + " (bypasses flow control)"; c.unknown {
+			c.Name = strings.TrimSuffix(result.NoKnownUser+" ("+c.FlowSchema+")", " ()")
+		} else if c.FlowSchema != "" {
 			c.Name = flows.Flows[named].ShortName()
 			named++
 		}

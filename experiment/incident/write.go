@@ -55,26 +55,10 @@ type writing struct {
 
 // write writes all files.
 func (m *importing) write(ctx context.Context, o *Options, win window, to folder) error {
-	w := &writing{importing: m, window: win, samples: newSamples(m.needed, o.Settings.Seed), shown: newShown(win.endNs - win.startNs)}
+	w := &writing{importing: m, window: win}
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
-	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &m.report.Check)
-	if len(m.needed) > 0 {
-		err := m.Each(ctx, func(q *requests.Request) error {
-			if w.leaveOut(q) == "" {
-				w.samples.add(q, timesOf(q, w.startNs, w.endNs))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	var err error
-	if w.out, err = to.create(); err != nil {
-		return err
-	}
-	if err := to.complete(m.Each(ctx, w.request)); err != nil {
+	if err := w.trace(ctx, o, to, o.Settings.Seed); err != nil {
 		return err
 	}
 	slices.SortFunc(m.report.Levels, func(a, b LevelCounts) int { return strings.Compare(a.PriorityLevel, b.PriorityLevel) })
@@ -90,12 +74,13 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 	for _, c := range o.Settings.copies {
 		texts[c.name] = c.text
 	}
-	m.report.clients, m.report.intervalNs = w.shown.all(), w.shown.intervalNs
-	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
+	m.report.rules = o.Settings.rules
 	scenario, err := w.replay(ctx, o, &replayFiles{texts, to})
 	if err != nil {
 		return err
 	}
+	m.report.clients, m.report.intervalNs, m.report.executions = w.shown.all(), w.shown.intervalNs, w.shown.executions
+	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
 	list.Add(ScenarioFile, func(w io.Writer) error {
 		_, err := io.WriteString(w, scenario)
 		return err
@@ -103,6 +88,33 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 	// The report is written last: if it exists, all other files exist.
 	list.Add(ReportFile, func(w io.Writer) error { return format.WriteJSON(w, m.report) })
 	return to.commit(ctx, &list)
+}
+
+// trace writes the trace, with the execution times that the logs do not have drawn by a seed, and counts what it has in the report.
+func (w *writing) trace(ctx context.Context, o *Options, to folder, seed uint64) error {
+	r := w.report
+	fresh := newReport()
+	r.Requests.InTrace, r.Requests.LeftOut, r.Verbs, r.Levels, r.Check, r.QueuesFull, r.SeatsUnknown = 0, fresh.Requests.LeftOut, fresh.Verbs, fresh.Levels, fresh.Check, false, 0
+	r.Outcomes, r.Times, r.Drawn, r.Waits, r.Watches, r.Users = fresh.Outcomes, fresh.Times, fresh.Drawn, fresh.Waits, fresh.Watches, fresh.Users
+	w.samples, w.shown, w.id = newSamples(w.needed, seed), newShown(w.endNs-w.startNs), 0
+	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &r.Check)
+	if len(w.needed) > 0 {
+		err := w.Each(ctx, func(q *requests.Request) error {
+			w.stamps.forget(q)
+			if w.leaveOut(q) == "" {
+				w.samples.add(q, timesOf(q, w.startNs, w.endNs))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	if w.out, err = to.create(); err != nil {
+		return err
+	}
+	return to.complete(w.Each(ctx, w.request))
 }
 
 // nothingLeft is the error of logs without a request for the trace.
@@ -143,15 +155,45 @@ func (w *writing) replay(ctx context.Context, o *Options, files *replayFiles) (t
 		return w.report.Replay, nil
 	}
 	r, err := run(o.Settings.serverLimit, false)
-	if err != nil || o.Settings.limitKnown || !r.Disagrees() || slices.ContainsFunc(r.Unknown, hidesLimit) {
+	if err != nil || !r.Disagrees() || slices.ContainsFunc(r.Unknown, hidesLimit) {
 		return text, err
 	}
-	limit, err := estimateLimit(o.Settings.serverLimit, r, func(limit int) (*result.Replay, error) { return run(limit, true) })
-	if err == nil && limit > 0 {
-		_, err = run(limit, true)
+	if !o.Settings.limitKnown {
+		limit, err := estimateLimit(o.Settings.serverLimit, r, func(limit int) (*result.Replay, error) { return run(limit, true) })
+		if err != nil {
+			return text, err
+		}
+		if limit > 0 {
+			if r, err = run(limit, true); err != nil {
+				return text, err
+			}
+		}
 	}
-	return text, err
+	redraw := r.Disagrees() && w.report.Drawn.Rejected > 0 && w.report.Requests.InTrace <= mostRedrawn
+	for agree, disagree := 0, 1; redraw && max(agree, disagree) < mostDraws; {
+		seed := o.Settings.Seed + uint64(agree+disagree)
+		if err := w.trace(ctx, o, files.trace, seed); err != nil {
+			return text, err
+		}
+		if r, err = run(o.Settings.serverLimit, o.Settings.limitEstimated); err != nil {
+			return text, err
+		}
+		if r.Disagrees() {
+			disagree++
+		} else {
+			agree++
+		}
+	}
+	return text, nil
 }
+
+// Execution times of rejected requests are drawn, so that a disagreement may be that of a draw. It counts if most of five draws
+// disagree, of which there are as many as it takes to know it: mostDraws alike. The last draw is the one that is kept. Longer
+// traces are drawn once: with more requests, draws differ less.
+const (
+	mostDraws   = 3
+	mostRedrawn = 100_000
+)
 
 // hidesLimit reports whether the limit of a server cannot be found by a log that does not say something: it would only
 // make up for executions that are missing, for waits that are executed, and for requests that were queued before.
@@ -184,6 +226,7 @@ func (w *writing) leaveOut(q *requests.Request) string {
 
 // request writes a request, or counts why it is left out.
 func (w *writing) request(q *requests.Request) error {
+	w.stamps.forget(q)
 	if reason := w.leaveOut(q); reason != "" {
 		w.report.Requests.leaveOut(reason)
 		return nil
@@ -246,7 +289,8 @@ func (w *writing) request(q *requests.Request) error {
 	if err != nil {
 		return err
 	}
-	if w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
+	d.exempt = w.checker.exempt(d.level)
+	if !d.exempt && w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
 		w.report.QueuesFull = true
 	}
 	w.shown.add(q, t, d, beginNs, w.startNs)

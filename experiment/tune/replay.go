@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/reports/result"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace"
 	"apfsim/sim/workload"
@@ -130,6 +131,7 @@ func divideRequests(w *workload.Workload, requests []trace.Arrival) []workload.W
 // importantUsers returns those with the most requests that were rejected and those with the most seat-seconds, in the
 // order of their names.
 func importantUsers(users map[string]*sentBy) (apart []*sentBy) {
+	maps.DeleteFunc(users, func(name string, _ *sentBy) bool { return strings.HasPrefix(name, result.UnknownUser) }) // whom no FlowSchema can name
 	all := slices.SortedFunc(maps.Values(users), func(a, b *sentBy) int { return strings.Compare(a.name, b.name) })
 	for _, measure := range []func(*sentBy) float64{
 		func(u *sentBy) float64 { return float64(u.rejected) },

@@ -32,7 +32,7 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 	by := map[*result.Flow]bool{}
 	var victims []*result.Flow
 	for _, f := range flows {
-		if len(f.Hand) == 0 || OverDemanding(f) || weight(f) == 0 || f.Rejected == 0 && (f.Wait == nil || f.Wait.P50Ns < GoodWaitNs/10) {
+		if len(f.Hand) == 0 || !f.HasUser() || OverDemanding(f) || weight(f) == 0 || f.Rejected == 0 && (f.Wait == nil || f.Wait.P50Ns < GoodWaitNs/10) {
 			continue
 		}
 		var together []*result.Flow

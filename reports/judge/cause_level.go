@@ -381,9 +381,9 @@ func (d *diagnosis) mostOf(parts []float64) (names []string) {
 // excess returns the seat-seconds that a flow asked for above its fair share.
 func excess(f *result.Flow) float64 { return max(0, f.DemandSeatSeconds-f.FairShareSeatSeconds) }
 
-// causeFlows returns the flows that asked for most: above their fair share or, if none did, at all.
+// causeFlows returns the flows whose user is known that asked for most: above their fair share or, if none did, at all.
 func (d *diagnosis) causeFlows(l *result.Level, flows []*result.Flow, demand float64) []result.CauseFlow {
-	flows = slices.Clone(flows)
+	flows = slices.DeleteFunc(slices.Clone(flows), func(f *result.Flow) bool { return !f.HasUser() })
 	slices.SortStableFunc(flows, func(a, b *result.Flow) int {
 		return cmp.Or(-cmp.Compare(excess(a), excess(b)), -cmp.Compare(a.DemandSeatSeconds, b.DemandSeatSeconds))
 	})

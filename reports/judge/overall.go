@@ -50,17 +50,16 @@ func Verdict(r *result.Result) {
 func (d *diagnosis) decide(v *result.Overall) {
 	s := d.Summary
 	if s.Replay.Disagrees() { // the log is a fact, and the replay is not
-		v.Status = result.Unknown
-		if s.Replay.RejectedInLog > 0 {
-			v.Status = result.Harm
+		if v.Status, v.Decided = Decide([]result.Judged{theLog(s.Replay)}); v.Status == result.OK {
+			v.Status = result.Unknown
 		}
 		return
 	}
 	judged := v.Judged
 	if replay := s.Replay; replay != nil && replay.RejectedInLog > 0 && s.Total.Rejected == 0 {
-		judged = append(judged, result.Judged{Of: result.OfLevel, Name: "the log", Arrived: replay.Requests, NotServed: replay.RejectedInLog})
+		judged = append(judged, theLog(replay))
 	}
-	v.Status, v.Decided = decide(judged)
+	v.Status, v.Decided = Decide(judged)
 	if failed := failedGoals(s); len(failed) > 0 && v.Status != result.Harm {
 		first := failed[0]
 		v.Status, v.Decided = result.Harm, &result.Decided{Of: result.OfGoal, Name: first.Metric, Figure: first.Expression, Limit: first.Limit, Unit: first.Unit,
@@ -79,10 +78,15 @@ func (d *diagnosis) decide(v *result.Overall) {
 	}
 }
 
-// decide returns the worst status of all who are judged, and the effect that it follows from: of several, one that is near to a worse
+// theLog is what a log itself shows.
+func theLog(r *result.Replay) result.Judged {
+	return result.Judged{Of: result.OfLevel, Name: "the log", Arrived: r.Requests, NotServed: r.RejectedInLog}
+}
+
+// Decide returns the worst status of all who are judged, and the effect that it follows from: of several, one that is near to a worse
 // status, then one on a workload before those on levels and flows, then the one that is most above its limit, by requests that were not served first. What is done to flows that were limited is no
 // more than a warning.
-func decide(judged []result.Judged) (result.Status, *result.Decided) {
+func Decide(judged []result.Judged) (result.Status, *result.Decided) {
 	status, near := result.OK, false
 	var best rank
 	var decided *result.Decided
@@ -298,7 +302,7 @@ func sentence(r *result.Result, v *result.Overall) string {
 		why = ": " + Clause(&v.Causes[0])
 	}
 	if replay := s.Replay; replay.Disagrees() {
-		if v.Status == result.Harm {
+		if replay.RejectedInLog > 0 {
 			return fmt.Sprintf("%s of %s requests were rejected in the log, with which the replay does not agree.",
 				format.ShareOf(replay.RejectedInLog, replay.Requests), format.Whole(replay.Requests))
 		}
@@ -550,6 +554,9 @@ func (d *diagnosis) harmedFlows(whole *harmedRow, own []*result.Flow, fromNs, to
 			one.Role = result.WasLimited
 		}
 		k := key{one.Role, result.Pattern(one.Name), one.Level}
+		if !f.HasUser() {
+			one.Name, k.name = result.NoKnownUser, result.NoKnownUser
+		}
 		if i, ok := at[k]; ok {
 			rows[i].join(&one)
 			rows[i].Name = k.name

@@ -149,7 +149,7 @@ func TestVerdictOfSeveralRuns(t *testing.T) {
 		s := served(10_000).Summary
 		s.Seed, s.Verdict = seed, result.NewOverall()
 		s.Verdict.Judged = []result.Judged{{Of: result.OfLevel, Name: "l", Arrived: 10_000, NotServed: rejected}}
-		s.Verdict.Status, s.Verdict.Decided = decide(s.Verdict.Judged)
+		s.Verdict.Status, s.Verdict.Decided = Decide(s.Verdict.Judged)
 		s.Verdict.Causes = []result.Cause{{ID: "demand-1", Kind: result.ByDemand, Level: "l"}}
 		if rejected > 0 {
 			n := result.NotServed{Rejected: rejected}

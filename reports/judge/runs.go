@@ -192,7 +192,7 @@ func (a *Runs) decide(v *result.Overall) {
 	if v.Status == result.Harm {
 		return
 	}
-	v.Status, v.Decided = decide(v.Judged)
+	v.Status, v.Decided = Decide(v.Judged)
 	if 2*count[result.Unknown] > len(a.runs) || v.Status == result.OK && count[result.Unknown] > 0 {
 		v.Status, v.Decided = result.Unknown, nil
 	}

@@ -90,6 +90,12 @@ func (s *Summary) repeats(f *Flow) bool {
 // UnknownUser begins the names of users that stand for clients of which a log has only the user agent and the address.
 const UnknownUser = "unknown:"
 
+// NoKnownUser stands for these clients in rows of who was harmed.
+const NoKnownUser = "clients without a known user"
+
+// HasUser reports whether the user of the flow is known.
+func (f *Flow) HasUser() bool { return !strings.Contains(f.Name, "/"+UnknownUser) }
+
 // shorterNames returns the name and its ends that may stand for it, from long to short. The names of users that Kubernetes does not
 // give, such as those of an identity provider, may contain anything, and are not cut.
 func shorterNames(name string) (all []string) {

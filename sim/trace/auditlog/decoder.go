@@ -62,6 +62,8 @@ var ErrList = errors.New("the object is a list")
 //	requestURI                Path, decoded, and Query, encoded
 //	responseStatus            Status, StatusReason
 //	annotations               TotalNs, WaitNs: apiserver.latency.k8s.io/total and …/apf-queue-wait
+//	                          WebhookNs: the sum of …/mutating-webhook and …/validating-webhook
+//	                          EtcdNs, SendingNs: …/etcd and …/response-write
 //	hostname                  Server: added by collectors of OpenShift
 //
 // A user who is authenticated has groups, so GroupsUnknown is set if there are none.
@@ -247,6 +249,14 @@ func (d *Decoder) annotations(e *serverlog.Entry) {
 			e.TotalNs = duration(s.Text())
 		case "apiserver.latency.k8s.io/apf-queue-wait":
 			e.WaitNs = duration(s.Text())
+		case "apiserver.latency.k8s.io/mutating-webhook", "apiserver.latency.k8s.io/validating-webhook":
+			if ns := duration(s.Text()); ns >= 0 && ns < 1<<62 {
+				e.WebhookNs = min(max(0, e.WebhookNs), 1<<62) + ns
+			}
+		case "apiserver.latency.k8s.io/etcd":
+			e.EtcdNs = duration(s.Text())
+		case "apiserver.latency.k8s.io/response-write":
+			e.SendingNs = duration(s.Text())
 		case "apiserver.latency.k8s.io/authentication", "apiserver.latency.k8s.io/authorization":
 			d.waits = true
 			s.Skip()

@@ -146,6 +146,17 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A slow request may have called several webhooks of both kinds, which are counted together.
+func TestWhereTheTimeWent(t *testing.T) {
+	const prefix = `"apiserver.latency.k8s.io/`
+	text := `{"auditID":"a","stage":"ResponseComplete","requestURI":"/","verb":"get","requestReceivedTimestamp":"2026-11-21T22:53:48Z","annotations":{` +
+		prefix + `mutating-webhook":"1.5s",` + prefix + `validating-webhook":"200ms",` + prefix + `etcd":"30ms",` + prefix + `response-write":"4ms",` + prefix + `total":"2s"}}`
+	e, ok, err := decode(text)
+	if got := [4]int64{e.WebhookNs, e.EtcdNs, e.SendingNs, e.TotalNs}; !ok || err != nil || got != [4]int64{1700e6, 30e6, 4e6, 2e9} {
+		t.Errorf("webhooks, etcd, sending and total are %d (error %v)", got, err)
+	}
+}
+
 // The first servers with v1beta1 wrote one time, in seconds.
 func TestFirstVersion(t *testing.T) {
 	e, ok, err := decode(`{"kind":"Event","apiVersion":"audit.k8s.io/v1beta1","metadata":{"creationTimestamp":"2017-09-11T19:55:05Z"},` +
@@ -206,7 +217,7 @@ func TestCloud(t *testing.T) {
 		User:         "system:kube-scheduler", GroupsUnknown: true, UserAgent: "kube-scheduler/v1.30.5", SourceIP: "10.186.0.146",
 		Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system", Name: "kube-scheduler",
 		Path:   "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler",
-		Status: 409, WaitNs: -1, TotalNs: -1, ExecutionNs: -1, InitNs: -1, Seats: -1, FinalSeats: -1, AdditionalNs: -1,
+		Status: 409, WaitNs: -1, TotalNs: -1, ExecutionNs: -1, InitNs: -1, WebhookNs: -1, EtcdNs: -1, SendingNs: -1, Seats: -1, FinalSeats: -1, AdditionalNs: -1,
 	}
 	if diff := cmp.Diff(want, e); !ok || err != nil || diff != "" {
 		t.Errorf("entry %t, error %v (-want +got):\n%s", ok, err, diff)

@@ -94,7 +94,7 @@ func TestOtherKeys(t *testing.T) {
 		ArrivalNs: time.Date(2026, 11, 21, 22, 53, 49, 976437000, time.UTC).UnixNano(),
 		StageNs:   time.Date(2026, 11, 21, 22, 53, 52, 476437000, time.UTC).UnixNano(),
 		UserAgent: `a "b"é`, SourceIP: "fd00::1", Verb: "create", Resource: "pods", Namespace: "a", Path: "/api/v1/namespaces/a/pods",
-		Status: 101, WaitNs: 1.5e9, TotalNs: 2.5e9, ExecutionNs: 990e6, InitNs: serverlog.Unknown,
+		Status: 101, WaitNs: 1.5e9, TotalNs: 2.5e9, ExecutionNs: 990e6, InitNs: serverlog.Unknown, WebhookNs: serverlog.Unknown, EtcdNs: serverlog.Unknown, SendingNs: serverlog.Unknown,
 		FlowSchema: "f", PriorityLevel: "l", Seats: 1, FinalSeats: 4, AdditionalNs: 5e6,
 	}
 	if d := cmp.Diff(want, e); d != "" || err != nil {

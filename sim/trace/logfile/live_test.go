@@ -130,7 +130,7 @@ func TestFieldsOfOneRequest(t *testing.T) {
 		Verb: "watch", Resource: "configmaps", Namespace: "big", Path: "/api/v1/namespaces/big/configmaps",
 		Query:  "watch=true&timeoutSeconds=3&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
 		Status: 200,
-		WaitNs: serverlog.Unknown, TotalNs: serverlog.Unknown, ExecutionNs: serverlog.Unknown, InitNs: serverlog.Unknown,
+		WaitNs: serverlog.Unknown, TotalNs: serverlog.Unknown, ExecutionNs: serverlog.Unknown, InitNs: serverlog.Unknown, WebhookNs: serverlog.Unknown, EtcdNs: serverlog.Unknown, SendingNs: serverlog.Unknown,
 		Seats: -1, FinalSeats: -1, AdditionalNs: serverlog.Unknown,
 	}
 	if d := cmp.Diff(want, find(audit, "lists.1.3-7", serverlog.Started)); d != "" {
@@ -143,7 +143,7 @@ func TestFieldsOfOneRequest(t *testing.T) {
 		Verb: "watch", Resource: "configmaps", Namespace: "big", Path: "/api/v1/namespaces/big/configmaps",
 		Query:  "watch=true&timeoutSeconds=3&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
 		Status: 200,
-		WaitNs: serverlog.Unknown, TotalNs: 3001674178, ExecutionNs: serverlog.Unknown, InitNs: 94068574,
+		WaitNs: serverlog.Unknown, TotalNs: 3001674178, ExecutionNs: serverlog.Unknown, InitNs: 94068574, WebhookNs: serverlog.Unknown, EtcdNs: serverlog.Unknown, SendingNs: serverlog.Unknown,
 		FlowSchema: "live-list", PriorityLevel: "live-list", Seats: 9, FinalSeats: 0, AdditionalNs: 0,
 	}
 	if d := cmp.Diff(want, find(lines, "lists.1.3-43", serverlog.Complete)); d != "" {

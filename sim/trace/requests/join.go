@@ -230,7 +230,8 @@ func (q *Request) take(l *located) bool {
 	for _, d := range []struct {
 		into *int64
 		from int64
-	}{{&q.WaitNs, l.WaitNs}, {&q.TotalNs, l.TotalNs}, {&q.ExecutionNs, l.ExecutionNs}, {&q.InitNs, l.InitNs}} {
+	}{{&q.WaitNs, l.WaitNs}, {&q.TotalNs, l.TotalNs}, {&q.ExecutionNs, l.ExecutionNs}, {&q.InitNs, l.InitNs},
+		{&q.WebhookNs, l.WebhookNs}, {&q.EtcdNs, l.EtcdNs}, {&q.SendingNs, l.SendingNs}} {
 		if d.from >= 0 {
 			*d.into = d.from
 		}

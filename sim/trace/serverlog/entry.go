@@ -36,6 +36,9 @@ type Entry struct {
 	TotalNs     int64 // from arrival to the end, as the server measured it
 	ExecutionNs int64 // from the start of the handler to its end
 	InitNs      int64 // of a watch: from the start of the handler until it was initialized
+	WebhookNs   int64 // in admission webhooks, as parts of the execution; these three are known of slow requests only
+	EtcdNs      int64 // in etcd
+	SendingNs   int64 // writing the response
 
 	// What flow control decided.
 	FlowSchema    string
@@ -79,6 +82,7 @@ const (
 // Reset makes the entry one that says nothing. It keeps the memory of its slices.
 func (e *Entry) Reset() {
 	*e = Entry{Groups: e.Groups[:0], WaitNs: Unknown, TotalNs: Unknown, ExecutionNs: Unknown, InitNs: Unknown,
+		WebhookNs: Unknown, EtcdNs: Unknown, SendingNs: Unknown,
 		Seats: -1, FinalSeats: -1, AdditionalNs: Unknown}
 }
 
