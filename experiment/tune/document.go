@@ -168,7 +168,7 @@ func (a *Answer) costSentence() string {
 		costs = []string{"restarts the servers"}
 	}
 	if c.Class == ClientLimits {
-		costs = []string{"changes " + format.Counted(c.Objects, "client") + ", which those who run them have to do"}
+		costs = []string{"changes clients of " + format.Counted(c.Objects, "workload") + ", which those who run them have to do"}
 	}
 	if n := a.Selected.servers - a.search.present.Spec.Servers.Replicas; n > 0 {
 		costs = []string{"adds " + format.Counted(n, "server")}

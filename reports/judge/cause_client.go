@@ -172,12 +172,12 @@ func (d *diagnosis) clientLimit(index int, first *seen) cause {
 	needed := neededQPS(&limit, float64(s.DurationNs-s.WarmupNs)/1e9, waitedNs/1e9, others)
 	c.Figures = append([]result.Figure{figure("qps", limit.QPS), figure("burst", float64(limit.Burst)), durationFigure("limiterWaitP99", float64(p99)),
 		durationFigure("limiterWaitMax", float64(most)), figure("neverSent", float64(neverSent)), figure(atOnceFigure, math.Ceil(float64(limit.Most)/float64(max(limit.Buckets, 1)))), figure(neededFigure, needed)}, first.figures()...)
-	who, its := format.Listed(c.Workloads, 3, ""), fmt.Sprintf("for its own limit of %s/s, burst %d", format.Number(limit.QPS), limit.Burst)
+	who, its := format.Listed(c.Workloads, 3, ""), fmt.Sprintf("own limit of %s/s, burst %d", format.Number(limit.QPS), limit.Burst)
 	switch {
 	case lost > 0:
-		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s, as requests waited up to %s %s", who, timesText(lost), format.Duration(float64(most)), its)
+		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s, as requests waited up to %s for their %s", who, timesText(lost), format.Duration(float64(most)), its)
 	default:
-		c.Sentence = fmt.Sprintf("%s waited %s %s", who, format.Duration(float64(most)), its)
+		c.Sentence = fmt.Sprintf("%s waited %s for %s %s", who, format.Duration(float64(most)), map[bool]string{true: "its", false: "their"}[len(c.Workloads) == 1], its)
 		if neverSent > 0 {
 			c.Sentence += fmt.Sprintf("; %s %s never sent", result.RequestCount(neverSent), Were(neverSent))
 		}

@@ -60,7 +60,7 @@ var effects = []effect{
 	{"stall", result.StallNs, HarmStallNs, "ns", 0.5, func(j *result.Judged) float64 { return float64(j.StallNs) }, nil, func(name string, j *result.Judged) string {
 		return fmt.Sprintf("no request of %s was served for %s", name, format.Duration(float64(j.StallNs)))
 	}},
-	ownLimitEffect, neverSentEffect, leadersLostEffect,
+	leadersLostEffect, ownLimitEffect, neverSentEffect,
 }
 
 func share(n, of int64) float64 {

@@ -174,7 +174,7 @@ func (d *diagnosis) judged() []result.Judged {
 	all := []result.Judged{}
 	add := func(of string, g *result.Group, e *result.Asked, grows bool, own func(*result.Flow) bool) {
 		j := judgedGroup(g)
-		j.Of, j.Grows = of, grows
+		j.Of, j.Grows = of, j.Grows || grows
 		if e != nil {
 			withoutLimited(j, e)
 		}

@@ -41,7 +41,7 @@ func (cl *sender) pass(nowNs int64) (atNs int64) {
 	atNs = cl.limiter.Take(nowNs)
 	sentNs := min(atNs, int64(cl.all.Duration))
 	cl.note(sentNs, Note{Event: metric.Limited, Ns: sentNs - nowNs})
-	if sentNs < atNs && sentNs-nowNs >= metric.NeverSentNs {
+	if atNs >= int64(cl.all.Duration) && sentNs-nowNs >= metric.NeverSentNs {
 		cl.note(sentNs, Note{Event: metric.NeverSent, Ns: sentNs - nowNs})
 	}
 	return atNs
