@@ -12,6 +12,9 @@ import (
 func (a *Answer) needs() (all []string) {
 	all = []string{}
 	p, s := a.search.problem, &a.search.present.Spec.Servers
+	if p.beyond != nil {
+		return append(p.sentences(result.NoChange, result.MoreReplicas), p.beyond.Sentence)
+	}
 	byLevel, total := p.asked()
 	seats := (s.MaxRequestsInflight + s.MaxMutatingRequestsInflight) * s.Replicas
 	if total > float64(seats) {
@@ -57,5 +60,5 @@ func seatsText(x float64) string { return format.Number(x) + " seats" }
 
 // notTriedText names the kinds of changes that were not tried.
 func (a *Answer) notTriedText() string {
-	return "Kinds of changes that were not tried: " + strings.Join(a.NotTried, ", ") + " (--allow)."
+	return fmt.Sprintf("%s not tried: apfsim tune --allow %s.", format.Counted(len(a.NotTried), "other kind")+" of change "+map[bool]string{true: "was", false: "were"}[len(a.NotTried) == 1], strings.Join(a.NotTried, ","))
 }
