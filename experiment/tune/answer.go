@@ -412,8 +412,10 @@ func (a *Answer) eliminated() {
 		if t.Decision == Rejected {
 			e.Fails = a.search.worstGoal(t)
 		}
-		if e.Because == "" && a.Selected != nil {
-			e.Because = "costs more than the selected change"
+		if a.Tight != nil && c == a.Tight.Candidate {
+			e.Because = "tight: does not hold with more load or longer executions"
+		} else if e.Because == "" && a.Selected != nil {
+			e.Because = "costs more than a change that holds"
 		} else if e.Because == "" {
 			e.Because = "the budget was used up"
 		}

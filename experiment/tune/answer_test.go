@@ -25,7 +25,7 @@ var (
 // fastAnswer is the answer of the fastest problem: handSize 8 instead of 6.
 func fastAnswer(t *testing.T) *tune.Answer {
 	t.Helper()
-	fastOnce.Do(func() { fast = solve(t, problems[fastest].file, tune.Usual, 1) })
+	fastOnce.Do(func() { fast = solve(t, problems[fastest].file, tune.Usual, nil, 1) })
 	if fast == nil {
 		t.Fatal("there is no answer")
 	}

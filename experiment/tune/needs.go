@@ -15,6 +15,9 @@ func (a *Answer) needs() (all []string) {
 	if all = append(all, p.missingLimits()...); p.onlyByClients() {
 		return all
 	}
+	if p.beyond != nil {
+		return append(append(all, p.sentences(result.NoChange, result.MoreReplicas)...), p.beyond.Sentence)
+	}
 	byLevel, total := p.asked()
 	seats := (s.MaxRequestsInflight + s.MaxMutatingRequestsInflight) * s.Replicas
 	if total > float64(seats) {
@@ -60,5 +63,5 @@ func seatsText(x float64) string { return format.Number(x) + " seats" }
 
 // notTriedText names the kinds of changes that were not tried.
 func (a *Answer) notTriedText() string {
-	return "Kinds of changes that were not tried: " + strings.Join(a.NotTried, ", ") + " (--allow)."
+	return fmt.Sprintf("%s not tried: apfsim tune --allow %s.", format.Counted(len(a.NotTried), "other kind")+" of change "+map[bool]string{true: "was", false: "were"}[len(a.NotTried) == 1], strings.Join(a.NotTried, ","))
 }

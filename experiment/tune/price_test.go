@@ -8,7 +8,7 @@ import (
 // kinds that are allowed. It reports how many candidates were run and how many runs that took.
 func BenchmarkPrice(b *testing.B) {
 	for b.Loop() {
-		a := solve(b, "price", []string{"flowschemas", "lending", "queues", "server"}, 1)
+		a := solve(b, "price", []string{"flowschemas", "lending", "queues", "server"}, nil, 1)
 		if a.Selected == nil || a.Selected.Remedy != "in-flight-limit" {
 			b.Fatalf("selected %+v; want larger servers", a.Selected)
 		}

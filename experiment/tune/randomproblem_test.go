@@ -20,6 +20,7 @@ type randomProblem struct {
 	kind   string
 	text   string   // of the scenario
 	kinds  []string // that are allowed
+	levels []string // to which requests may be moved
 	seed   uint64   // the base seed, 0 for the usual one
 	answer string   // the ID of the cheapest candidate that suffices, or one of the following
 }
@@ -498,7 +499,7 @@ func drawPlaces(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 	needed := (burst - seatsOfJobs + hand - 1) / hand
 	switch {
 	case burst <= nominalSeats(total, other, 100):
-		p.answer = "move jobs to other"
+		p.answer, p.levels = "move jobs to other", []string{"other"}
 	case needed <= length*mostLengths:
 		p.answer = fmt.Sprintf("queueLengthLimit of jobs %d", needed)
 	}

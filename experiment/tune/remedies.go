@@ -6,6 +6,7 @@ import (
 	"apfsim/core/config"
 	"apfsim/core/rules"
 	"apfsim/reports/advice"
+	"apfsim/reports/judge"
 	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
@@ -32,7 +33,7 @@ type problem struct {
 	requests      map[string][]*workload.Request // of workloads, once they are known
 	leaves        map[*config.FlowSchema]bool    // those of candidates that take nothing of the components of a cluster
 	withGoals     []string                       // workloads that a goal is about
-	beyond        *result.Cause                  // the first cause, if the time is lost where no division of the seats helps
+	beyond        *result.Cause                  // a cause for which no division of the seats is a remedy
 	found         map[findingKey]bool            // by package lint, in the present configuration
 
 	families []*family
@@ -94,7 +95,7 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 		if !slices.Contains(causes, c.ID) && !slices.Contains(p.levels, c.Level) {
 			continue
 		}
-		if len(p.causes) == 0 && slices.Contains(elsewhere, c.Kind) {
+		if p.beyond == nil && judge.BeyondFlowControl(c) {
 			p.beyond = c
 		}
 		p.causes = append(p.causes, c)
@@ -250,13 +251,16 @@ func without(all, others []string) []string {
 var ofClients = []result.RemedyID{result.LimitClient, result.RaiseClientLimit, result.MoreWorkers, result.ListInPages, result.WatchInstead}
 
 // clientNotes returns what the clients can do against the causes, which the documentation of Kubernetes names first.
-func (p *problem) clientNotes() (notes []string) {
+func (p *problem) clientNotes() (notes []string) { return p.sentences(ofClients...) }
+
+// sentences returns those of remedies against the causes.
+func (p *problem) sentences(of ...result.RemedyID) (notes []string) {
 	if p.summary.Verdict == nil {
 		return nil
 	}
 	for _, r := range p.summary.Verdict.Try {
 		ours := slices.ContainsFunc(p.causes, func(c *result.Cause) bool { return slices.Contains(r.Causes, c.ID) })
-		if ours && slices.Contains(ofClients, r.Remedy) {
+		if ours && slices.Contains(of, r.Remedy) {
 			addName(&notes, r.Sentence)
 		}
 	}

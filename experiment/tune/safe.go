@@ -7,7 +7,6 @@ import (
 	"apfsim/lint"
 	"apfsim/lint/identity"
 	"apfsim/reports/advice"
-	"apfsim/reports/result"
 )
 
 // What a candidate must not do, whatever it is good for. The generator emits no candidate that breaks one of these rules: see
@@ -136,6 +135,3 @@ func (p *problem) leavesControlPlane(c *Candidate) bool {
 func (p *problem) isSafe(c *Candidate, after *advice.SeatDivision) bool {
 	return p.sparesOthers(c, after) && p.leavesControlPlane(c) && p.lintsAlike(c)
 }
-
-// elsewhere are the causes for which no division of the seats is a remedy: the time is lost where flow control has no say.
-var elsewhere = []result.Kind{result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, "client-limit", "workers"}

@@ -52,6 +52,7 @@ func (s *search) usualGoals(v *result.Overall) (texts []string) {
 	type harm struct {
 		workload         string
 		rejected, others int64
+		limited          bool // all its flows were
 	}
 	var harmed []*harm
 	for i := range v.Harmed {
@@ -59,13 +60,14 @@ func (s *search) usualGoals(v *result.Overall) (texts []string) {
 		at := slices.IndexFunc(harmed, func(x *harm) bool { return x.workload == h.Workload })
 		if at < 0 {
 			at = len(harmed)
-			harmed = append(harmed, &harm{workload: h.Workload})
+			harmed = append(harmed, &harm{workload: h.Workload, limited: true})
 		}
+		harmed[at].limited = harmed[at].limited && h.Role == result.WasLimited
 		harmed[at].rejected += h.NotServed.Rejected
 		harmed[at].others += h.NotServed.Total() - h.NotServed.Rejected - h.NotServed.Unfinished
 	}
 	harmed = slices.DeleteFunc(harmed, func(h *harm) bool { return h.rejected+h.others == 0 })
-	isCausing := func(h *harm) bool { return overDemands(v, h.workload) }
+	isCausing := func(h *harm) bool { return h.limited || overDemands(v, h.workload) }
 	if victims := slices.DeleteFunc(slices.Clone(harmed), isCausing); s.Victims && len(victims) > 0 {
 		all := int64(0)
 		for _, h := range victims {
@@ -74,6 +76,9 @@ func (s *search) usualGoals(v *result.Overall) (texts []string) {
 		harmed = slices.DeleteFunc(victims, func(h *harm) bool { return float64(h.rejected+h.others) < leastHarm*float64(all) })
 	}
 	for _, h := range harmed {
+		if s.Victims {
+			texts = append(texts, "wait{workload:"+h.workload+"}: p99 < 1s")
+		}
 		if h.others == 0 {
 			texts = append(texts, "rejected{workload:"+h.workload+"}: rate == 0")
 		} else {

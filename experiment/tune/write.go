@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"apfsim/core/config"
@@ -50,8 +51,12 @@ func (a *Answer) Write(set *atomicfile.Set, dir string) error {
 		}
 		contents[ChangeFile] = change
 		contents[DiffFile] = diff.Diff("present.yaml", []byte(before), ChangeFile, change)
-		if before != "" {
-			contents[UndoFile] = []byte("# Undoes: " + a.Selected.Sentence + "\n" + before)
+		undo, err := a.objectsText(a.safeUndo(), false)
+		if err != nil {
+			return err
+		}
+		if undo != "" {
+			contents[UndoFile] = []byte("# Undoes: " + a.Selected.Sentence + "\n" + undo)
 		}
 	}
 	for _, name := range Files {
@@ -86,6 +91,9 @@ func (a *Answer) undo() []string {
 	}
 	if changed {
 		commands = append(commands, "kubectl apply -f "+UndoFile)
+	}
+	if len(c.objects.PriorityLevels) > 0 && a.keepsQueues() {
+		commands = append(commands, "Leave the new number of queues, as "+UndoFile+" does: with fewer queues, a live level can lose requests. To have fewer, direct the FlowSchemas to another level.")
 	}
 	if len(added) > 0 {
 		commands = append(commands, "kubectl delete "+strings.Join(added, " "))
@@ -182,6 +190,29 @@ func (a *Answer) former() (former config.Objects) {
 		}
 	}
 	return former
+}
+
+// safeUndo returns the objects that undo the selected change: the former ones, with as many queues as they have by then.
+func (a *Answer) safeUndo() config.Objects {
+	undo := a.former()
+	for i, l := range undo.PriorityLevels {
+		if q := a.Selected.objects.PriorityLevel(l.Name).Spec.Queuing(); fewerQueues(q, l.Spec.Queuing()) {
+			undo.PriorityLevels[i] = edited(l, func(s *config.LimitedSpec) { s.LimitResponse.Queuing.Queues = q.Queues })
+		}
+	}
+	return undo
+}
+
+// keepsQueues says whether the undo leaves a level more queues than it had.
+func (a *Answer) keepsQueues() bool {
+	return slices.ContainsFunc(a.former().PriorityLevels, func(l *config.PriorityLevel) bool {
+		return fewerQueues(a.Selected.objects.PriorityLevel(l.Name).Spec.Queuing(), l.Spec.Queuing())
+	})
+}
+
+// fewerQueues says whether a level that queues has fewer queues than before.
+func fewerQueues(before, after *config.Queuing) bool {
+	return before != nil && after != nil && after.Queues < before.Queues
 }
 
 // objectsText writes objects as YAML, "" without any. With keep, those that servers maintain get the annotation with which

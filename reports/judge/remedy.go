@@ -2,14 +2,34 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"apfsim/reports/result"
 )
 
+// BeyondFlowControl says whether a cause is one for which no division of the seats is a remedy: the time is lost where flow control has
+// no say.
+func BeyondFlowControl(c *result.Cause) bool {
+	switch c.Kind {
+	case result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, "client-limit", "workers":
+		return true
+	}
+	return false
+}
+
+// dividesSeats are the remedies that divide seats, hands and queues in another way. None of them stands beside a cause that is beyond
+// flow control.
+var dividesSeats = []result.RemedyID{result.MergeFlows, result.Move, result.OwnLevel, result.ListLevel, result.MoreShares, result.Transfer,
+	result.ChangeHandSize, result.MoreQueues, result.MoreQueueLength, result.LendLess, result.BorrowMore}
+
 // remedies returns what may help against causes, by the table of docs/reference/statistics.md. None of them has been tried.
 func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 	all := []result.Remedy{}
+	beyond := slices.ContainsFunc(causes, func(c result.Cause) bool { return BeyondFlowControl(&c) })
 	add := func(c *result.Cause, id result.RemedyID, sentence string, args ...any) {
+		if beyond && slices.Contains(dividesSeats, id) {
+			return
+		}
 		for i := range all {
 			if r := &all[i]; r.Remedy == id && r.Sentence == fmt.Sprintf(sentence, args...) {
 				r.Causes = append(r.Causes, c.ID)
@@ -26,7 +46,8 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		} else if len(c.Workloads) > 0 {
 			who = c.Workloads[0]
 		}
-		if c.Kind == result.ByDemand && len(c.Flows) > 0 && c.Flows[0].ShareOfDemand < leastOfOne && c.Flows[0].OfFairShare <= OverDemandingRatio && len(c.Workloads) > 0 {
+		if c.Kind == result.ByDemand && len(c.Flows) > 0 && len(c.Workloads) > 0 && (isOneOfEquals(c.Flows) ||
+			c.Flows[0].ShareOfDemand < leastOfOne && c.Flows[0].OfFairShare <= OverDemandingRatio) {
 			who = c.Workloads[0] // none of its flows stands out
 		}
 		switch c.Kind {
@@ -79,6 +100,11 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		}
 	}
 	return all
+}
+
+// isOneOfEquals says whether another flow asks for at least half as much as the first.
+func isOneOfEquals(flows []result.CauseFlow) bool {
+	return len(flows) > 1 && 2*flows[1].ShareOfDemand >= flows[0].ShareOfDemand
 }
 
 // leastOfOne is the part of the demand from which on a flow is to be changed by itself, even if it asks for no more than its fair
