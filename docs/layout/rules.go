@@ -41,7 +41,6 @@ var own = map[string]string{
 	"experiment/upgrade":     "it asks the parts of an upgrade for what they know, and of experiment only for runs",
 	"experiment/fit/retries": "it matches arrivals to rejections by their times, and knows no scenario",
 	"internal/extsort":       "sorting in files has nothing to do with the logs that are sorted",
-	"lint/space":             "it computes with sets of requests, and knows no rule of lint",
 	"sim/registry/change":    "it computes objects from objects, without a request, a time or a store",
 	"sim/trace/auditlog":     "it reads one format of a line, as httplog, which others import too, reads another",
 }
