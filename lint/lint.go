@@ -55,6 +55,10 @@ type Input struct {
 	// object then have no findings.
 	Incomplete bool
 
+	// Assumed are the names of levels that do not have to be among the objects, because something else brings them. Their
+	// specs are unknown.
+	Assumed []string
+
 	Stored estimate.Store // what a server knows about its stored objects; nil if that is unknown
 	Load   *Load          // load of a run; nil if there is none
 	Off    []string       // IDs of the rules that are switched off
@@ -80,6 +84,7 @@ func Check(in Input) []Finding {
 		l.flowSchema(s)
 	}
 	l.shadows()
+	l.controlPlane()
 	for _, level := range l.in.Objects.PriorityLevels {
 		l.priorityLevel(level)
 	}
@@ -111,6 +116,7 @@ type linter struct {
 type level struct {
 	*config.PriorityLevel
 	seats.Limits
+	assumed bool // of Input.Assumed: it has no spec
 }
 
 // schema is a FlowSchema with the sets of requests that it matches.
@@ -131,7 +137,14 @@ func newLinter(in Input) *linter {
 		if !in.Rules.Lending {
 			borrowing, bounded = 0, true
 		}
-		l.levels[p.Name] = level{p, seats.NewLimits(in.ServerLimit, p.Spec.Shares(), shares, p.Spec.LendablePercent(), borrowing, bounded)}
+		l.levels[p.Name] = level{p, seats.NewLimits(in.ServerLimit, p.Spec.Shares(), shares, p.Spec.LendablePercent(), borrowing, bounded), false}
+	}
+	for _, name := range in.Assumed {
+		if _, exists := l.levels[name]; !exists {
+			assumed := &config.PriorityLevel{Name: name}
+			l.levels[name] = level{assumed, seats.Limits{}, true}
+			l.all.PriorityLevels = append(l.all.PriorityLevels, assumed)
+		}
 	}
 	var active []*config.FlowSchema
 	for _, s := range l.all.FlowSchemas {

@@ -43,8 +43,13 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			bad, good := 0, 0
+			var before config.Objects
 			for _, file := range archive.Files {
 				objects, findings := decode(t, file.Name, string(file.Data))
+				if file.Name == "before.yaml" {
+					before = objects
+					continue
+				}
 				in := input(objects)
 				for line := range strings.Lines(string(archive.Comment)) {
 					key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -60,7 +65,7 @@ func TestExamples(t *testing.T) {
 						}
 					}
 				}
-				findings = append(findings, lint.Check(in)...)
+				findings = append(append(findings, lint.Check(in)...), lint.FewerQueues(in.Rules, before, objects)...)
 				isBad := strings.HasPrefix(file.Name, "bad")
 				if isBad {
 					bad++

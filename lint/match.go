@@ -183,19 +183,19 @@ func (l *linter) scope(s *schema, rule *config.PolicyRulesWithSubjects, path str
 	case kind != clusterScope && !r.ClusterScope && len(r.Namespaces) == 1 && r.Namespaces[0] == config.Wildcard:
 		explicit := slices.Contains(r.Verbs, "list") || slices.Contains(r.Verbs, "watch")
 		if listable(resources) && (explicit || verbs.Infinite() && resources.Infinite()) {
-			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, space.Of("list", "watch"), space.Of(""),
-				"%s does not match lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s; add clusterScope: true")
+			l.missed("cluster-wide-list", s, rule, path+".clusterScope", path, r, space.Of("list", "watch"), space.Of(""), "add clusterScope: true",
+				"%s does not match lists and watches over all namespaces: they have no namespace, and namespaces: [\"*\"] does not match them; for example %s goes to %s")
 		}
 	case r.ClusterScope && len(r.Namespaces) == 0 && (kind == namespacedScope || resources.Infinite()):
-		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, space.Except(""),
-			"%s does not match requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s; add namespaces: [\"*\"]")
+		l.missed("namespaces-missing", s, rule, path+".namespaces", path, r, objectVerbs, space.Except(""), `add namespaces: ["*"]`,
+			"%s does not match requests in namespaces: clusterScope: true matches only requests without a namespace; for example %s goes to %s")
 	}
 }
 
 // missed adds a finding if requests that differ from those of the rule only in verbs and namespaces
 // are assigned to another priority level. It adds none if some FlowSchema assigns them to the same
 // level as the rule.
-func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, verbs, namespaces space.Set, format string) {
+func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjects, at, path string, r *config.ResourceRule, verbs, namespaces space.Set, remedy, format string) {
 	if _, exists := l.levels[s.level()]; !exists {
 		return // the FlowSchema is ignored, so that all its requests are assigned to other levels
 	}
@@ -222,7 +222,10 @@ func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjec
 			continue // subresources cannot be listed
 		}
 		if won := l.schemaOf(request); won != nil && won.level() != s.level() {
-			l.aboutSchema(id, s.FlowSchema, at, format, path, sentence(request), describe(won))
+			if harm := l.widened(s, rule, r); harm != "" {
+				remedy = "with that, " + harm
+			}
+			l.aboutSchema(id, s.FlowSchema, at, format+"; %s", path, sentence(request), describe(won), remedy)
 			return
 		}
 	}
@@ -275,7 +278,7 @@ func (l *linter) reference(s *schema) {
 			for _, p := range l.all.PriorityLevels {
 				names = append(names, p.Name)
 			}
-			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q in the files or among those that a server creates%s", name, document.Suggest(name, names))
+			l.aboutSchema("dangling", s.FlowSchema, field, "is ignored by the server: there is no priority level %q in the files or among those that a server creates%s; if something else brings it, use --assume-level %s", name, document.Suggest(name, names), name)
 		}
 		return
 	}
@@ -286,6 +289,7 @@ func (l *linter) reference(s *schema) {
 	case config.Exempt:
 		l.exempt(s, field)
 	}
+	l.oneFlow(s, p)
 	if m := s.Spec.DistinguisherMethod; m != nil {
 		q := p.Spec.Queuing()
 		namespaced := slices.ContainsFunc(s.parts, func(p space.Part) bool {
@@ -293,7 +297,7 @@ func (l *linter) reference(s *schema) {
 		})
 		at := "spec.distinguisherMethod.type"
 		switch {
-		case q == nil && name != config.CatchAll || q != nil && q.Queues == 1:
+		case q == nil && name != config.CatchAll && !p.assumed || q != nil && q.Queues == 1:
 			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s has no effect: priority level %s has fewer than two queues, so that its flows are not separated", m.Type, name)
 		case m.Type == config.ByNamespace && len(s.parts) > 0 && !namespaced:
 			l.aboutSchema("distinguisher-ignored", s.FlowSchema, at, "%s makes all requests one flow: no request that the rules match has a namespace; use %s", m.Type, config.ByUser)

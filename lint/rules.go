@@ -65,6 +65,12 @@ func Rules() []Rule {
 			"`User alice` at 9950, after `global-default`", "`User alice` at 9000", "Use a lower `matchingPrecedence`, or remove it."},
 		{"shadowed-part", Warning, "A subject or a rule of a FlowSchema has no effect, because earlier FlowSchemas assign all its requests to another level. Other parts of the FlowSchema have an effect.",
 			"`ServiceAccount kube-system/dns` beside others, at 1000", "the same at 850", "Remove the part, or use a lower `matchingPrecedence`."},
+		{"fewer-queues", Warning, "A change makes the queues of a level fewer, or takes them away. While writes of the level are in their additional latency, a running kube-apiserver may panic, or lose another queue (kubernetes#140884, in all releases from 1.24 on). `apfsim config diff` has this finding; a check of one configuration has not.",
+			"`queues: 64`, before it 128", "`queues: 128`, before it 64", "Keep the queues, or add a level with another name and move the FlowSchemas to it."},
+		{"one-flow", Warning, "A FlowSchema for a group, or for all service accounts of a namespace, has no `distinguisherMethod`, although its level has more queues than one hand. The requests of all its users are then one flow, so that one user delays all others.",
+			"`Group dev` without `distinguisherMethod`, at a level of 64 queues", "the same with `type: ByUser`", "Add `distinguisherMethod: {type: ByUser}`."},
+		{"takes-control-plane", Warning, "A FlowSchema takes requests of the control plane, which the suggested FlowSchemas assign to other levels: of kubelets, the scheduler, controllers, leader elections, cloud-controller-manager, kube-proxy, CoreDNS, aggregated servers, health probes, cluster administrators and the API server itself. There is a finding for each suggested FlowSchema that loses requests; requests in one namespace are enough. It is a note if the FlowSchema names the service accounts and its level has queues. The usual reason is a subject such as `system:authenticated`, `system:serviceaccounts` or `*`.",
+			"`Group system:authenticated` for all at 100", "the same at 9500", "Name only the users, namespaces and resources that it is meant for, or use a higher `matchingPrecedence`."},
 		{"unreferenced-level", Warning, "No FlowSchema refers to a level, although its shares reduce the seats of the other levels.",
 			"a level alone", "a level and a FlowSchema that refers to it", "Refer to it, or remove it."},
 
@@ -72,6 +78,8 @@ func Rules() []Rule {
 			"`type: ByUser` with a level that rejects", "`type: ByUser` with a level of 64 queues", "Remove it, or use `ByUser`."},
 		{"overlap", Note, "An earlier FlowSchema assigns some requests that a FlowSchema matches to another level. The message has an example, which was classified. This is often intended.",
 			"`User alice` for all at 1000, `Group system:authenticated` for leases at 500", "`User alice` at 400", "None, if this is intended."},
+		{"takes-nothing-of", Note, "A FlowSchema is for `system:authenticated` or for everyone, which includes service accounts, but earlier FlowSchemas assign all their requests to another level. Of equal precedences, names decide.",
+			"`visibility` for `Group system:authenticated` at 9000, after `service-accounts`", "the same at 8999", "None, if it is meant for other users; otherwise, use a lower `matchingPrecedence`."},
 		{"wide-lists", Note, "A list needs more seats than a request of its level may occupy, or more than half of the seats that the level cannot lend. The list is the largest one of all objects of a resource that a FlowSchema matches. There are findings only with `--metrics`, and from 1.34 on.",
 			"`configmaps` of 2 000 000 bytes, and a cap of 2 seats", "the same with a cap of 37", "Use more shares, a smaller hand, or a lower `lendablePercent`."},
 	}

@@ -63,6 +63,7 @@ func (l *linter) shadowed(s *schema, earlier []*schema, earlierParts []space.Par
 	l.partly(s, shadows)
 	if !suggestedAnywhere(s.FlowSchema) {
 		l.overlaps(s, effective, earlier)
+		l.nothingOf(s, effective, earlierParts)
 	}
 }
 

@@ -114,6 +114,17 @@ func explain(s *config.FlowSchema, a *Attributes) (*Match, []Failure) {
 	return nil, e.failures
 }
 
+// Matching returns the indices of the rule of a schema that matches a request, and of its subject: the first ones, or −1 if the schema
+// does not match.
+func Matching(s *config.FlowSchema, a *Attributes) (rule, subject int) {
+	for i := range s.Spec.Rules {
+		if j := subjectOf(&s.Spec.Rules[i], a); j >= 0 && ruleOf(&s.Spec.Rules[i], a) >= 0 {
+			return i, j
+		}
+	}
+	return -1, -1
+}
+
 // nearMiss returns the failure of the first of the schema's rules that has only one failure,
 // or nil if there is no such rule.
 //
