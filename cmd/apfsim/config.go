@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,12 +97,25 @@ func (f *configFlags) load(cmd *cobra.Command, release *rules.Rules, files []str
 		return nil, invalid(err)
 	}
 	loaded := loader.LoadConfig(release, f.base, files)
-	printAll(cmd.ErrOrStderr(), "note", loaded.Notes)
+	notes := loaded.Notes
+	if cmd.Name() == "validate" { // which reports them as errors
+		notes = slices.DeleteFunc(slices.Clone(notes), isNotServed)
+	}
+	printAll(cmd.ErrOrStderr(), "note", notes)
 	if err := loaded.Errors.Err(); err != nil {
 		return nil, invalid(err)
 	}
 	printAll(cmd.ErrOrStderr(), "warning", loaded.Warnings)
 	return loaded, nil
+}
+
+// isNotServed reports whether a note is about an API version that the release does not serve.
+func isNotServed(note document.Error) bool { return note.Path == "apiVersion" }
+
+// notServed returns the notes about API versions that the release does not serve. A server refuses such objects, although
+// what they say is known.
+func notServed(notes document.Errors) document.Errors {
+	return slices.DeleteFunc(slices.Clone(notes), func(n document.Error) bool { return !isNotServed(n) })
 }
 
 // printAll prints notes or warnings, one per line.
@@ -117,8 +131,8 @@ func newConfigValidate() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
 		Long: `Check files of FlowSchemas and PriorityLevelConfigurations with the rules of a server, and print
-what each file contains. Notes on stderr say which API versions and fields the release does not
-know. FILE can be a folder (all its .yaml, .yml and .json files except hidden
+what each file contains. An API version that the release does not serve is an error, because the server refuses
+the object. Notes on stderr say which fields the release does not know. FILE can be a folder (all its .yaml, .yml and .json files except hidden
 ones) or - for standard input. Objects of other kinds are skipped, so the output of helm template
 can be checked directly. A file without any of these objects is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
@@ -133,6 +147,9 @@ can be checked directly. A file without any of these objects is an error.`,
 			loaded, err := flags.load(cmd, release, args)
 			if err != nil {
 				return err
+			}
+			if refused := notServed(loaded.Notes); len(refused) > 0 {
+				return invalid(refused)
 			}
 			for _, source := range loaded.Sources {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), source.Summary()); err != nil {
