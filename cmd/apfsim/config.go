@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ func newConfig() *cobra.Command {
 // configFlags are the common flags of commands that read a flow-control configuration.
 type configFlags struct {
 	version           string
+	gates             []string
 	base              string
 	requests, mutated int
 	format            string
@@ -43,7 +45,29 @@ func (f *configFlags) addVersion(cmd *cobra.Command) {
 }
 
 // release returns the rules of the release that addVersion's flag names.
-func (f *configFlags) release() (*rules.Rules, error) { return releaseOf("version", f.version) }
+func (f *configFlags) release() (*rules.Rules, error) {
+	r, err := releaseOf("version", f.version)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range f.gates {
+		name, value, _ := strings.Cut(text, "=")
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, invalid(fmt.Errorf("--feature-gates: %q: want NAME=true or NAME=false", text))
+		}
+		if err := r.SetGate(name, on); err != nil {
+			return nil, invalid(fmt.Errorf("--feature-gates: %w", err))
+		}
+	}
+	return r, nil
+}
+
+// addGates adds the flag with the feature gates of the servers.
+func (f *configFlags) addGates(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.gates, "feature-gates", nil, "`NAME=BOOL` of feature gates of the servers, separated by commas: "+strings.Join(rules.Gates(), ", ")+
+		"; without a gate, the default of the release. With an etcd that cannot serve consistent reads from the cache (before 3.4.31 or 3.5.13), give ConsistentListFromCache=false")
+}
 
 // releaseOf returns the rules of the release that a flag names. A v before the numbers is ignored.
 func releaseOf(flag, version string) (*rules.Rules, error) {
@@ -194,6 +218,7 @@ level can reach, as all levels together cannot lend more seats than they have.`,
 		},
 	}
 	flags.addVersion(cmd)
+	flags.addGates(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	return cmd
