@@ -82,7 +82,7 @@ func (WeightedRequest) JSONSchemaExtend(s *jsonschema.Schema) {
 // workload.
 func CheckRequest(as *Identity, r *Request) document.Errors {
 	r.SetDefaults()
-	c := checker{Checker: &document.Checker{Document: &document.Document{}}}
+	c := checker{Checker: &document.Checker{Document: &document.Document{}}, unknown: true}
 	c.senders("request", &Workload{As: *as})
 	c.request("request", r)
 	return c.Errors
