@@ -40,8 +40,7 @@ The upgrade passes through every minor release.
 
 With the flags that describe a request, as those of 'apfsim explain', also its FlowSchema, priority
 level and seats before and after the upgrade.`,
-		Example: `  apfsim config diff main.yaml branch.yaml --format markdown
-  apfsim config diff --config cluster.yaml new.yaml
+		Example: `  apfsim config diff cluster.yaml --format markdown
   apfsim config diff --from 1.28 --to 1.34 cluster.yaml
   apfsim config diff --from 1.28 --to 1.34 --verb list --resource pods --service-account ops/backup --objects 150000 --average-bytes 2000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
