@@ -37,13 +37,17 @@ type takeover struct {
 // controlPlane adds findings about FlowSchemas that take requests of the control plane from suggested ones, one for each
 // pair of FlowSchemas. It classifies typical requests of each identity: see package identity.
 func (l *linter) controlPlane() {
-	for _, t := range l.takeovers(l.all) {
+	all, highest := l.takeovers(l.all), map[string]int32{} // precedence of the suggested FlowSchemas from which a FlowSchema takes requests
+	for _, t := range all {
+		highest[t.by] = max(highest[t.by], config.Suggested(l.in.Rules).FlowSchema(t.from).Spec.MatchingPrecedence)
+	}
+	for _, t := range all {
 		s := l.all.FlowSchema(t.by)
 		if !slices.Contains(l.in.Objects.FlowSchemas, s) || suggestedAnywhere(s) {
 			continue
 		}
 		what, remedy := "takes requests of %s from the suggested FlowSchema %s", fmt.Sprintf("give it a matchingPrecedence above %d, or name only the users, namespaces and resources that it is meant for",
-			config.Suggested(l.in.Rules).FlowSchema(t.from).Spec.MatchingPrecedence)
+			highest[t.by])
 		if t.by == t.from {
 			what, remedy = "assigns requests of %s to another level than the suggested FlowSchema %s", "use the suggested spec, which 'apfsim config defaults' prints"
 		}
@@ -156,7 +160,7 @@ func (l *linter) nothingOf(s *schema, effective, earlier []space.Part) {
 		}
 		l.aboutSchema("takes-nothing-of", s.FlowSchema, part.SubjectPath,
 			"takes no request of service accounts, which %s includes: for example %s goes to %s%s; this is correct if it is meant for other users",
-			part.SubjectPath, sentence(request), describe(by), order)
+			subjectName(&part.Subject), sentence(request), describe(by), order)
 	}
 }
 

@@ -214,7 +214,7 @@ func (l *linter) missed(id string, s *schema, rule *config.PolicyRulesWithSubjec
 	for i := range rule.Subjects {
 		subject := &rule.Subjects[i]
 		left, found := space.Uncovered(wanted, subject, sameLevel)
-		if !found {
+		if !found || space.Nobody(subject) {
 			continue
 		}
 		request := left.Request(subject)

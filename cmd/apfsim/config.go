@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ func newConfig() *cobra.Command {
 // configFlags are the common flags of commands that read a flow-control configuration.
 type configFlags struct {
 	version           string
+	gates             []string
 	base              string
 	requests, mutated int
 	format            string
@@ -42,7 +45,29 @@ func (f *configFlags) addVersion(cmd *cobra.Command) {
 }
 
 // release returns the rules of the release that addVersion's flag names.
-func (f *configFlags) release() (*rules.Rules, error) { return releaseOf("version", f.version) }
+func (f *configFlags) release() (*rules.Rules, error) {
+	r, err := releaseOf("version", f.version)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range f.gates {
+		name, value, _ := strings.Cut(text, "=")
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, invalid(fmt.Errorf("--feature-gates: %q: want NAME=true or NAME=false", text))
+		}
+		if err := r.SetGate(name, on); err != nil {
+			return nil, invalid(fmt.Errorf("--feature-gates: %w", err))
+		}
+	}
+	return r, nil
+}
+
+// addGates adds the flag with the feature gates of the servers.
+func (f *configFlags) addGates(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.gates, "feature-gates", nil, "`NAME=BOOL` of feature gates of the servers, separated by commas: "+strings.Join(rules.Gates(), ", ")+
+		"; without a gate, the default of the release. With an etcd that cannot serve consistent reads from the cache (before 3.4.31 or 3.5.13), give ConsistentListFromCache=false")
+}
 
 // releaseOf returns the rules of the release that a flag names. A v before the numbers is ignored.
 func releaseOf(flag, version string) (*rules.Rules, error) {
@@ -96,12 +121,25 @@ func (f *configFlags) load(cmd *cobra.Command, release *rules.Rules, files []str
 		return nil, invalid(err)
 	}
 	loaded := loader.LoadConfig(release, f.base, files)
-	printAll(cmd.ErrOrStderr(), "note", loaded.Notes)
+	notes := loaded.Notes
+	if cmd.Name() == "validate" { // which reports them as errors
+		notes = slices.DeleteFunc(slices.Clone(notes), isNotServed)
+	}
+	printAll(cmd.ErrOrStderr(), "note", notes)
 	if err := loaded.Errors.Err(); err != nil {
 		return nil, invalid(err)
 	}
 	printAll(cmd.ErrOrStderr(), "warning", loaded.Warnings)
 	return loaded, nil
+}
+
+// isNotServed reports whether a note is about an API version that the release does not serve.
+func isNotServed(note document.Error) bool { return note.Path == "apiVersion" }
+
+// notServed returns the notes about API versions that the release does not serve. A server refuses such objects, although
+// what they say is known.
+func notServed(notes document.Errors) document.Errors {
+	return slices.DeleteFunc(slices.Clone(notes), func(n document.Error) bool { return !isNotServed(n) })
 }
 
 // printAll prints notes or warnings, one per line.
@@ -117,8 +155,8 @@ func newConfigValidate() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check files of FlowSchemas and PriorityLevelConfigurations",
 		Long: `Check files of FlowSchemas and PriorityLevelConfigurations with the rules of a server, and print
-what each file contains. Notes on stderr say which API versions and fields the release does not
-know. FILE can be a folder (all its .yaml, .yml and .json files except hidden
+what each file contains. An API version that the release does not serve is an error, because the server refuses
+the object. Notes on stderr say which fields the release does not know. FILE can be a folder (all its .yaml, .yml and .json files except hidden
 ones) or - for standard input. Objects of other kinds are skipped, so the output of helm template
 can be checked directly. A file without any of these objects is an error.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
@@ -133,6 +171,9 @@ can be checked directly. A file without any of these objects is an error.`,
 			loaded, err := flags.load(cmd, release, args)
 			if err != nil {
 				return err
+			}
+			if refused := notServed(loaded.Notes); len(refused) > 0 {
+				return invalid(refused)
 			}
 			for _, source := range loaded.Sources {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), source.Summary()); err != nil {
@@ -177,6 +218,7 @@ level can reach, as all levels together cannot lend more seats than they have.`,
 		},
 	}
 	flags.addVersion(cmd)
+	flags.addGates(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	return cmd

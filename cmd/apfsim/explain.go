@@ -70,6 +70,7 @@ name of the user are added and marked as implied.`,
 	f.StringArrayVar(&files, "config", nil, "`FILE` of flow-control objects, a folder of them, or - for standard input; may be repeated")
 	f.StringArrayVar(&added, "add-config", nil, "`FILE` of flow-control objects that are added after those of --config; one of the same kind and name takes the place of theirs; may be repeated")
 	flags.addVersion(cmd)
+	flags.addGates(cmd)
 	flags.addBase(cmd)
 	flags.addServer(cmd)
 	addInput(cmd, &input)

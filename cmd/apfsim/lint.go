@@ -28,6 +28,7 @@ type lintFlags struct {
 	configFlags
 	failOn   string
 	disable  []string
+	assumed  []string
 	metrics  string
 	scenario string
 	rules    bool
@@ -73,6 +74,7 @@ the severity of --fail-on or a higher one.`,
 	})
 	f.StringVar(&flags.failOn, "fail-on", "warning", "lowest `SEVERITY` of findings that gives exit status 99: "+strings.Join(failOns, ", "))
 	f.StringArrayVar(&flags.disable, "disable", nil, "`RULE` that is not checked; may be repeated")
+	f.StringArrayVar(&flags.assumed, "assume-level", nil, "`NAME` of a priority level that something else brings, such as another chart; may be repeated")
 	f.StringVar(&flags.metrics, "metrics", "", "`FILE` with the metrics of a kube-apiserver, for its numbers of objects")
 	f.StringVar(&flags.scenario, "scenario", "", "`SCENARIO` to run with the objects, for the load of each priority level; a file or a library name")
 	f.BoolVar(&flags.rules, "rules", false, "list the rules")
@@ -91,7 +93,8 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	inSources := 0 // errors in files that could be read
 	var mistakes, notes document.Errors
 	for _, source := range loaded.Sources {
-		held, changed, refused := source.Objects.In(in.Rules)
+		held, changed, refused := config.Merge(source.Damaged.Objects, source.Objects).In(in.Rules)
+		in.Incomplete = in.Incomplete || len(source.Errors) > source.Damaged.Errors || len(refused) > 0
 		inSources += len(source.Errors) + len(refused)
 		mistakes = append(append(mistakes, source.Errors...), refused...)
 		notes = append(append(notes, source.Notes...), changed...)
@@ -100,9 +103,7 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	if len(loaded.Errors) > inSources {
 		return invalid(loaded.Errors)
 	}
-	printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(notes, func(m document.Error) bool {
-		return m.Path == "apiVersion" // versions that the release does not serve are reported as findings
-	}))
+	printAll(cmd.ErrOrStderr(), "note", slices.DeleteFunc(notes, isNotServed)) // they are findings
 	if flags.metrics != "" {
 		if in.Stored, err = readMetrics(flags.metrics); err != nil {
 			return invalid(fmt.Errorf("--metrics: %w", err))
@@ -113,7 +114,6 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 			return err
 		}
 	}
-	in.Incomplete = len(mistakes) > 0
 	findings := append(lint.Invalid(mistakes), lint.Check(in)...)
 	lint.Sort(findings)
 	if flags.format == "json" {
@@ -124,7 +124,7 @@ func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
 	switch {
 	case err != nil:
 		return err
-	case in.Incomplete:
+	case len(mistakes) > 0:
 		return &failure{status: statusInvalid}
 	case slices.ContainsFunc(findings, func(f lint.Finding) bool { return failsOn(f.Severity, flags.failOn) }):
 		return &failure{status: statusThreshold}
@@ -158,7 +158,7 @@ func (f *lintFlags) input() (in lint.Input, err error) {
 			return in, invalid(fmt.Errorf("--disable: there is no rule %q%s; 'apfsim config lint --rules' lists them", id, document.Suggest(id, ids)))
 		}
 	}
-	in.Off = f.disable
+	in.Off, in.Assumed = f.disable, f.assumed
 	if in.Rules, err = f.release(); err != nil {
 		return in, err
 	}

@@ -302,3 +302,30 @@ func keys(value any) (names []string) {
 	}
 	return names
 }
+
+// The first commands that a reader of the README sees are the two that show that the program works, and they are targets.
+func TestReadmeBeginsWithRunAndTest(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(readme), "```sh\n")
+	block, _, _ = strings.Cut(block, "```")
+	var commands []string
+	for line := range strings.Lines(block) {
+		command, _, _ := strings.Cut(line, "#")
+		commands = append(commands, strings.TrimSpace(command))
+	}
+	if want := []string{"make run", "make test"}; !slices.Equal(commands, want) {
+		t.Errorf("README.md begins with the commands %q, want %q", commands, want)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		if target := strings.TrimPrefix(command, "make "); !strings.Contains(string(makefile), "\n"+target+":") {
+			t.Errorf("the Makefile has no target %s", target)
+		}
+	}
+}

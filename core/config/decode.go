@@ -34,6 +34,15 @@ type Decoded struct {
 	Skipped Kinds           // objects that are not of flow control
 	Notes   document.Errors // on what was read; empty until the reader of a file adds to it
 	Errors  document.Errors // why objects are invalid
+	Damaged Damaged
+}
+
+// Damaged are what is left of invalid objects without their invalid values, for checks that look for further problems. A
+// subject or a rule that is invalid matches nothing, with its index kept; an invalid field of a level has its default. Objects
+// whose name, precedence or level is invalid are not among them.
+type Damaged struct {
+	Objects
+	Errors int // how many of the errors are about these objects
 }
 
 // Decode reads the FlowSchemas and PriorityLevelConfigurations in docs, in the order of the
@@ -51,7 +60,7 @@ func Decode(docs ...document.Document) Decoded {
 		r.read(doc.Root, "", header{})
 		d.Errors = append(d.Errors, r.Errors...)
 	}
-	d.Objects = r.objects
+	d.Objects, d.Damaged = r.objects, r.damaged
 	for kind, count := range r.skipped {
 		d.Skipped = append(d.Skipped, KindCount{kind, count})
 	}
@@ -86,6 +95,7 @@ func (o *Objects) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 type reader struct {
 	*document.Decoder
 	objects Objects
+	damaged Damaged
 	seen    map[[2]string]document.Position // where each kind and name is defined
 	skipped map[string]int                  // how many objects of each other kind; nil if they are errors
 }
@@ -255,6 +265,7 @@ func (r *reader) readFlowSchema(n *document.Node, path, apiVersion string) {
 	if r.template(v) {
 		return
 	}
+	r.explainSubjects(v, &o.Spec)
 	s := &FlowSchema{o.Metadata.Name, o.Spec, v.origin(apiVersion, &o.Metadata)}
 	s.Spec.setDefaults()
 	v.metadata(&o.Metadata)
@@ -262,6 +273,9 @@ func (r *reader) readFlowSchema(n *document.Node, path, apiVersion string) {
 	r.unique(v, kindFlowSchema, s.Name)
 	if v.ok() {
 		r.objects.FlowSchemas = append(r.objects.FlowSchemas, s)
+	} else if v.disableInvalid(s) {
+		r.damaged.FlowSchemas = append(r.damaged.FlowSchemas, s)
+		r.damaged.Errors += len(r.Errors) - v.first
 	}
 }
 
@@ -299,6 +313,9 @@ func (r *reader) readPriorityLevel(n *document.Node, path, apiVersion string) {
 	r.unique(v, kindPriorityLevel, level.Name)
 	if v.ok() {
 		r.objects.PriorityLevels = append(r.objects.PriorityLevels, &level)
+	} else if v.replaceInvalid(&level, shares) {
+		r.damaged.PriorityLevels = append(r.damaged.PriorityLevels, &level)
+		r.damaged.Errors += len(r.Errors) - v.first
 	}
 }
 
@@ -388,6 +405,31 @@ func (r *reader) explainShares(v *validator, apiVersion rules.APIVersion) {
 		e := &r.Errors[v.first+i]
 		if strings.HasSuffix(e.Path, "spec.limited."+wrong) && strings.HasPrefix(e.Message, "unknown field") {
 			e.Message = fmt.Sprintf("is a field of %s; use %s in %s", strings.Join(versions, ", "), right, apiVersion)
+		}
+	}
+}
+
+// explainSubjects makes the errors about names that stand beside the kind of a subject, as in RBAC, suggest the field of
+// that kind.
+func (r *reader) explainSubjects(v *validator, spec *FlowSchemaSpec) {
+	if v.decoded == v.first {
+		return
+	}
+	kinds := map[string]string{} // by the path of the subject
+	for i := range spec.Rules {
+		for j, s := range spec.Rules[i].Subjects {
+			kinds[v.full(document.Index(document.Index("spec.rules", i)+".subjects", j))] = s.Kind
+		}
+	}
+	fields := map[string]string{SubjectUser: "user", SubjectGroup: "group", SubjectServiceAccount: "serviceAccount"}
+	for i := range r.Errors[v.first:v.decoded] {
+		e := &r.Errors[v.first+i]
+		for _, name := range []string{"name", "namespace"} {
+			at, beside := strings.CutSuffix(e.Path, "."+name)
+			field := fields[kinds[at]]
+			if beside && field != "" && (name == "name" || field == "serviceAccount") && strings.HasPrefix(e.Message, "unknown field") {
+				e.Message = fmt.Sprintf("unknown field (did you mean %q?)", field+"."+name)
+			}
 		}
 	}
 }

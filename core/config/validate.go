@@ -37,16 +37,21 @@ func (v *validator) fail(path, format string, args ...any) {
 	if len(v.Errors) >= maxErrors {
 		return
 	}
-	full := path
-	if v.path != "" {
-		full = v.path + "." + path
-	}
+	full := v.full(path)
 	for _, e := range v.Errors[v.first:v.decoded] {
 		if document.Within(full, e.Path) {
 			return
 		}
 	}
 	v.Errors.Add(v.object.Position(path), full, format, args...)
+}
+
+// full returns the path in the file of a value of the object.
+func (v *validator) full(path string) string {
+	if v.path == "" {
+		return path
+	}
+	return v.path + "." + path
 }
 
 // oneOf adds an error if value is not one of want.

@@ -53,6 +53,13 @@ func (f *fitter) scenario() ([]byte, error) {
 			list.Content = append(list.Content, f.workload(s.name, s.kinds, s.observed, &s.tally))
 		}
 	}
+	// A client of the log may have asked for a resource that no server has.
+	if slices.ContainsFunc(f.workloads, func(w *workload) bool {
+		a := &w.members[0].stream.attributes
+		return classify.UnknownResource(a.APIGroup, a.Resource) != ""
+	}) {
+		shape.SetField(spec, "allowUnknownResources", shape.ValueNode(true))
+	}
 	shape.SetField(spec, "workload", list)
 	return f.text()
 }

@@ -22,13 +22,16 @@ type Part struct {
 	Paths                 Paths
 }
 
-// PartsOf returns the parts of a FlowSchema. A subject that matches everyone is split into the users
+// PartsOf returns the parts of a FlowSchema that match requests. A subject that matches everyone is split into the users
 // who have authenticated and those who have not, because the two groups are often matched by
 // different FlowSchemas.
 func PartsOf(s *config.FlowSchema) (parts []Part) {
 	for i := range s.Spec.Rules {
 		rule, path := &s.Spec.Rules[i], document.Index("spec.rules", i)
 		for j := range rule.Subjects {
+			if Nobody(&rule.Subjects[j]) {
+				continue
+			}
 			subjects := []config.Subject{rule.Subjects[j]}
 			if Everyone(&rule.Subjects[j]) {
 				subjects = []config.Subject{group(classify.Authenticated), group(classify.Unauthenticated)}
@@ -38,7 +41,9 @@ func PartsOf(s *config.FlowSchema) (parts []Part) {
 				for k := range rule.ResourceRules {
 					p := base
 					p.RulePath, p.Resource, p.Box = document.Index(path+".resourceRules", k), true, BoxOf(&rule.ResourceRules[k])
-					parts = append(parts, p)
+					if _, ok := p.Box.And(p.Box); ok {
+						parts = append(parts, p)
+					}
 				}
 				for k := range rule.NonResourceRules {
 					r := &rule.NonResourceRules[k]
@@ -46,7 +51,9 @@ func PartsOf(s *config.FlowSchema) (parts []Part) {
 						p := base
 						p.RulePath = document.Index(document.Index(path+".nonResourceRules", k)+".nonResourceURLs", m)
 						p.Verbs, p.Paths = Matching(r.Verbs), PathsOf(url)
-						parts = append(parts, p)
+						if !p.Verbs.Empty() {
+							parts = append(parts, p)
+						}
 					}
 				}
 			}

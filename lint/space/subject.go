@@ -18,6 +18,9 @@ func Everyone(s *config.Subject) bool {
 		s.Kind == config.SubjectGroup && s.Group.Name == config.Wildcard
 }
 
+// Nobody reports whether a subject matches no user, because its name is empty.
+func Nobody(s *config.Subject) bool { return s.User != nil && s.User.Name == "" }
+
 // includes reports whether t matches every user that s matches.
 //
 // It assumes that users have the groups that a server's authenticators give them: the anonymous user

@@ -47,7 +47,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 			c.texts(document.Index("spec.workload", i), &spec.Workload[i])
 		}
 	}
-	workload.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil, spec.Servers.Capacity.MayTakeTurns())
+	workload.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil, spec.Servers.Capacity.MayTakeTurns(), spec.AllowUnknownResources)
 	c.lockstep()
 	if spec.Store != nil {
 		c.store()
@@ -135,8 +135,8 @@ func (c *checker) resources() {
 		} else if seen[[2]string{r.Group, r.Resource}] {
 			c.Fail(path+".resource", "duplicate resource %s", r.Resource)
 		}
-		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" {
-			c.Warn(path+".resource", "%s", problem)
+		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" && !c.scenario.Spec.AllowUnknownResources {
+			c.Fail(path+".resource", "%s", problem)
 		}
 		seen[[2]string{r.Group, r.Resource}] = true
 		c.listed(path, r)

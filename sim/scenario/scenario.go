@@ -80,17 +80,20 @@ type Metadata struct {
 
 // Spec is the content of a scenario.
 type Spec struct {
-	Seed         uint64              `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
-	Replications int                 `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" message:"{value}: want from {want}" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
-	Duration     quantity.Duration   `json:"duration" also:"length,runtime" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"Length of the run in virtual time."`
-	Warmup       Warmup              `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics; with auto, MSER-5 chooses it from the first runs."`
-	Servers      Servers             `json:"servers,omitempty" also:"server,apiServer"`
-	Config       Config              `json:"config,omitempty" also:"configuration"`
-	Store        *server.Store       `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
-	Events       []Event             `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
-	Resources    []Resource          `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
-	Workload     []workload.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
-	Thresholds   metric.Thresholds   `json:"thresholds,omitempty" also:"goals,assertions"`
+	Seed         uint64            `json:"seed,omitempty" also:"randomSeed" jsonschema:"default=1" jsonschema_description:"Every random stream is derived from it."`
+	Replications int               `json:"replications,omitempty" also:"runs,repetitions" jsonschema:"default=1,minimum=1,maximum=100000" message:"{value}: want from {want}" jsonschema_description:"Number of independent runs; their seeds count up from seed."`
+	Duration     quantity.Duration `json:"duration" also:"length,runtime" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"Length of the run in virtual time."`
+	Warmup       Warmup            `json:"warmup,omitempty" jsonschema_description:"Time at the beginning that is not in the statistics; with auto, MSER-5 chooses it from the first runs."`
+	Servers      Servers           `json:"servers,omitempty" also:"server,apiServer"`
+	Config       Config            `json:"config,omitempty" also:"configuration"`
+	Store        *server.Store     `json:"store,omitempty" jsonschema_description:"The store of the servers: with it, what a request costs and is answered follows from what it asks for; without it, the numbers of objects are constant."`
+	Events       []Event           `json:"events,omitempty" jsonschema_description:"Changes of the configuration during the run, in order of time."`
+	Resources    []Resource        `json:"resources,omitempty" also:"objects" jsonschema_description:"What the servers store, for the estimate of how many seats a list takes."`
+	// AllowUnknownResources permits resources that no server has, which are misspelt ones in most cases.
+	AllowUnknownResources bool `json:"allowUnknownResources,omitempty" jsonschema_description:"Permits resources that no server has in their group. Without it they are errors, as most are misspelt."`
+
+	Workload   []workload.Workload `json:"workload" also:"workloads,clients" document:"required" jsonschema:"minItems=1"`
+	Thresholds metric.Thresholds   `json:"thresholds,omitempty" also:"goals,assertions"`
 }
 
 // Resource is how much of one resource the servers store.

@@ -25,13 +25,14 @@ type checker struct {
 	duration quantity.Duration // 0 or less if that is an error of its own
 	stored   bool              // the servers have a store, from which executions follow
 	turns    bool              // executions take turns on the cores
+	unknown  bool              // requests may be for resources that no server has
 }
 
 // Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. With a store,
 // executions follow from the requests. It reads no files: errors in a trace are found when the trace is
-// read.
-func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored, turns bool) {
-	c := checker{to, duration, stored, turns}
+// read. A resource that no server has is an error unless unknown is true.
+func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored, turns, unknown bool) {
+	c := checker{to, duration, stored, turns, unknown}
 	if len(all) == 0 {
 		c.Fail(path, "is empty: want one workload at least")
 	}
@@ -175,10 +176,10 @@ func (c *checker) resource(path, group, name string) {
 	}
 }
 
-// known warns of a resource that no server has.
+// known adds an error about a resource that no server has, unless the scenario may have such resources.
 func (c *checker) known(path, group, name string) {
-	if problem := classify.UnknownResource(group, name); problem != "" {
-		c.Warn(path, "%s", problem)
+	if problem := classify.UnknownResource(group, name); problem != "" && !c.unknown {
+		c.Fail(path, "%s", problem)
 	}
 }
 

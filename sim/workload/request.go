@@ -82,7 +82,7 @@ func (WeightedRequest) JSONSchemaExtend(s *jsonschema.Schema) {
 // workload.
 func CheckRequest(as *Identity, r *Request) document.Errors {
 	r.SetDefaults()
-	c := checker{Checker: &document.Checker{Document: &document.Document{}}}
+	c := checker{Checker: &document.Checker{Document: &document.Document{}}, unknown: true}
 	c.senders("request", &Workload{As: *as})
 	c.request("request", r)
 	return c.Errors
@@ -171,9 +171,7 @@ func (c *checker) request(path string, r *Request) {
 		}
 	}
 	if r.Path == "" && !c.Failed(path+".resource") && !c.Failed(path+".group") {
-		if problem := classify.UnknownResource(r.Group, r.Resource); problem != "" {
-			c.Warn(path+".resource", "%s", problem)
-		}
+		c.known(path+".resource", r.Group, r.Resource)
 	}
 	if r.Verb == "create" && r.Name != "" && r.Subresource == "" {
 		// The estimate would count the watchers of the named object, but the URL of a create does not
