@@ -420,8 +420,8 @@ func TestTextOfReplications(t *testing.T) {
 		"Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or (their",
 		"ends). [a to b]: the range of the runs, where an interval would be unreliable.",
 		"Thresholds: 1 of 2 failed",
-		"✓ arrived{workload:a} count > 9 10",
 		"✗ arrived{workload:a} count > 10 10 to 12; fails with seed 1",
+		"✓ arrived{workload:a} count > 9 10",
 		"Precision of 2 % not reached with 3 runs, the maximum",
 		"latency{workload:a}.med 5.00 ±0.75 ms 12.5 %",
 		"utilisation{priorityLevel:l}.peak 7.0 ±2.0 28.6 %",
@@ -434,7 +434,7 @@ func TestTextOfReplications(t *testing.T) {
 	if err := render.Text(&out, report.ReplicationsDocument(r), format.TextOptions{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?m)\x1b\[32m *✓.*\n\x1b\[31m *✗`).MatchString(out.String()) {
+	if !regexp.MustCompile(`(?m)\x1b\[31m *✗.*\n\x1b\[32m *✓`).MatchString(out.String()) {
 		t.Errorf("want green what holds, and red what does not:\n%q", out.String())
 	}
 	if err := render.CSV(&table, report.ReplicationsDocument(r), format.TextOptions{}); err != nil {

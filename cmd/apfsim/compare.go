@@ -100,7 +100,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	f.StringArrayVar(&flags.only, "only", nil, "`GLOB` of names of statistics, such as 'wait{workload:*}.*', where * matches any text and ? one character: test and list only these; may be repeated")
 	f.StringVar(&flags.bench, "bench", "", "also write base.txt and head.txt to `DIR`, for benchstat")
 	addFormat(cmd, &flags.format, "text", "comparison", compareFormats)
-	f.BoolVar(&flags.all, "all", false, "also list the statistics that did not change")
+	f.BoolVar(&flags.all, "all", false, "list priority levels and all statistics, also those that did not change, instead of the ten most important rows")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd

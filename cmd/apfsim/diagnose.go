@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
-	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
@@ -22,6 +20,7 @@ var diagnoseFormats = []string{"text", "json", "markdown"}
 func newDiagnose() *cobra.Command {
 	logs := importFlags{logs: "auto"}
 	var client, form, failOn string
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "diagnose [SERVER=]FILE...",
 		Short: "Say who was hurt in the logs of a server, by whom, when and how",
@@ -38,7 +37,7 @@ is fitted to the logs, too.`,
   apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
 		Args: atLeastOne("a file with the log of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDiagnose(cmd, args, &logs, client, form, failOn)
+			return runDiagnose(cmd, args, &logs, client, form, failOn, verbose)
 		},
 	}
 	f := cmd.Flags()
@@ -46,11 +45,12 @@ is fitted to the logs, too.`,
 	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
 	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
 	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
+	addVerbose(f, &verbose)
 	logs.addLogs(f)
 	return cmd
 }
 
-func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn string) error {
+func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn string, verbose bool) error {
 	if err := oneOf("format", form, diagnoseFormats); err != nil {
 		return invalid(err)
 	}
@@ -78,14 +78,16 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	}
 	printAll(cmd.ErrOrStderr(), "warning", diagnosis.Warnings())
 	document := diagnosis.Document()
-	if form == "text" || form == "markdown" {
+	if form == "markdown" || verbose {
 		document = diagnosis.Brief()
 	}
+	document.Next = "the same command with -o DIR, which writes a page, and files to replay"
 	if flags.out != "" {
-		text := fmt.Sprintf("The files are in %s. The next command is:\n  apfsim run %s", flags.out, filepath.Join(flags.out, incident.ScenarioFile))
-		document.Sections = append(document.Sections, report.Section{Name: "next", Parts: []report.Part{{Paragraph: text}}, Only: report.Terminal})
+		document.Next = "apfsim run " + quoted(filepath.Join(flags.out, incident.ScenarioFile))
 	}
-	if err := render.Write(cmd.OutOrStdout(), document, form, textOptions(cmd.OutOrStdout(), false)); err != nil {
+	text := textOptions(cmd.OutOrStdout(), false)
+	text.Brief = !verbose
+	if err := render.Write(cmd.OutOrStdout(), document, form, text); err != nil {
 		return err
 	}
 	if status := diagnosis.Verdict.Status; failOn != "" && !result.Status(failOn).Worse(status) {

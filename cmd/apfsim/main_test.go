@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 //	traffic LOG WORKLOAD FILE      write what a workload has sent, whatever became of it
 //	same-files DIR DIR             compare two folders, byte by byte
 //	same-values JSON YAML          compare what two texts mean
+//	fits N                         check that the last output has at most N lines of 80 columns
 //	fingerprint VARIABLE           set a variable to the fingerprint in the last output
 //
 // $SCENARIOS is the folder of the library, $LOGS has logs of a real kube-apiserver, and $LIVE its
@@ -71,6 +73,7 @@ func TestScripts(t *testing.T) {
 			"traffic":        trafficCommand,
 			"same-files":     sameFiles,
 			"same-values":    sameValues,
+			"fits":           fits,
 			"fingerprint":    fingerprint,
 		},
 	})
@@ -190,6 +193,21 @@ func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s differs", name)
 		}
 		fmt.Fprintln(ts.Stdout(), filepath.ToSlash(name))
+	}
+}
+
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1)
+	most, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
+	if len(lines) > most || len(lines) < 5 {
+		ts.Fatalf("%d lines, want at most %d", len(lines), most)
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			ts.Fatalf("%d columns: %s", n, line)
+		}
 	}
 }
 

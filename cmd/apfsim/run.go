@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"apfsim/experiment"
@@ -34,6 +35,7 @@ type runFlags struct {
 	replications int
 	format       string
 	quiet        bool
+	verbose      bool
 	noColor      bool
 	junit        string
 	fingerprints []string
@@ -85,6 +87,7 @@ or invalid input; 99 a threshold failed, or a fingerprint does not match the exp
 	flags.precision.addFlags(cmd)
 	addFormat(cmd, &flags.format, "text", "summary", runFormats)
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	addVerbose(f, &flags.verbose)
 	f.StringVar(&flags.junit, "junit", "", "write the verdicts of the thresholds to `FILE`, as JUnit XML")
 	f.StringArrayVar(&flags.fingerprints, "expect-fingerprint", nil, "`[NAME=]HEX`: fail unless the run, or the run NAME, has this fingerprint; may be repeated")
 	f.BoolVar(&flags.noColor, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
@@ -133,7 +136,11 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	if err != nil {
 		return invalid(err)
 	}
+	changed := false
 	for _, sc := range loaded {
+		if flags.changes(cmd, sc) { // the description is about the file as it stands
+			changed, sc.Metadata.Description = true, ""
+		}
 		if cmd.Flags().Changed("seed") {
 			sc.Spec.Seed = flags.seed
 		}
@@ -175,7 +182,12 @@ func run(cmd *cobra.Command, args []string, flags *runFlags) error {
 	runs := experiment.Begin(ctx, loaded, files, flags.precision.Precision, progress)
 	defer runs.Stop()
 	p := &printer{stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), flags: flags, inputs: files.Inputs, progress: progress, gate: gate}
-	for _, group := range runs.Groups {
+	for i, group := range runs.Groups {
+		arg := ""
+		if len(args) == len(loaded) {
+			arg = args[i]
+		}
+		p.next = func(v *result.Overall) string { return flags.next(changed, arg, v) }
 		if err = p.print(group); err != nil {
 			break
 		}
@@ -208,7 +220,8 @@ type printer struct {
 	inputs         []string // files that the runs read
 	progress       *progress
 	gate           *gate
-	closed         error // the error of writing to stdout, after which only files are written
+	next           func(*result.Overall) string // the command to type next
+	closed         error                        // the error of writing to stdout, after which only files are written
 }
 
 // print prints the results of one scenario, as its runs complete.
@@ -243,7 +256,7 @@ func (p *printer) print(runs *experiment.Group) error {
 			if d == nil {
 				d = report.RunDocument(&result.Result{Summary: run.Summary})
 			}
-			p.show(d)
+			p.show(d, run.Summary.Verdict)
 		}
 	}
 	if !several {
@@ -257,7 +270,7 @@ func (p *printer) print(runs *experiment.Group) error {
 		}
 	}
 	p.done(together.Name, true)
-	p.show(d)
+	p.show(d, together.Verdict)
 	return nil
 }
 
@@ -269,15 +282,25 @@ func (p *printer) done(name string, written bool) {
 }
 
 // show prints the report of a result.
-func (p *printer) show(d *report.Document) {
+func (p *printer) show(d *report.Document, v *result.Overall) {
 	if p.closed == nil {
-		p.closed = show(p.stdout, d, p.flags.format, p.flags.noColor)
+		if !p.flags.verbose {
+			d.Next = p.next(v)
+		}
+		options := textOptions(p.stdout, p.flags.noColor)
+		options.Brief = !p.flags.verbose
+		p.closed = show(p.stdout, d, p.flags.format, options)
 	}
 }
 
+// addVerbose adds the flag of commands that print the first screen of a result unless it is set.
+func addVerbose(f *pflag.FlagSet, verbose *bool) {
+	f.BoolVarP(verbose, "verbose", "v", false, "print all tables of the result, not only what fits on a screen")
+}
+
 // show writes a report in a format, as text with an empty line behind it.
-func show(w io.Writer, d *report.Document, as string, noColor bool) error {
-	err := render.Write(w, d, as, textOptions(w, noColor))
+func show(w io.Writer, d *report.Document, as string, options format.TextOptions) error {
+	err := render.Write(w, d, as, options)
 	if err == nil && as == "text" {
 		_, err = fmt.Fprintln(w)
 	}

@@ -199,5 +199,5 @@ func showSweep(cmd *cobra.Command, d *report.Document, dir string, mono bool) er
 	for _, w := range d.NoPictures {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
-	return show(cmd.OutOrStdout(), d, "text", mono)
+	return show(cmd.OutOrStdout(), d, "text", textOptions(cmd.OutOrStdout(), mono))
 }

@@ -44,6 +44,9 @@ func (d *Diagnosis) Document() *report.Document {
 		if d.answer == nil { // else the table of what was tried has them
 			remedies := verdict
 			remedies.Only, remedies.Parts = report.Terminal, slices.DeleteFunc(slices.Clone(verdict.Parts), func(p report.Part) bool { return p.Table != nil && p.Table.Name != "try" })
+			for i := range remedies.Parts {
+				remedies.Parts[i].Brief = 0 // which the first screen has already
+			}
 			doc.Sections = append(doc.Sections, remedies)
 		}
 	}
@@ -337,7 +340,7 @@ func (d *Diagnosis) handTable() *report.Table {
 	return t
 }
 
-// Brief returns the document with fewer rows, as a terminal shows it.
+// Brief returns the document with fewer rows, as Markdown and a terminal show it that is asked for more than the first screen.
 func (d *Diagnosis) Brief() *report.Document {
 	doc := d.Document()
 	doc.Answer.Why = nil // the rows below say how, and the causes stand further below

@@ -8,13 +8,10 @@ import (
 	"apfsim/reports/format"
 )
 
-// changesShown is how many changes are listed unless all are asked for.
-const changesShown = 40
-
 // AlsoShown is how many other names of a number are listed beside it.
 const AlsoShown = 4
 
-// ListedChanges returns the changes to be listed and a title. all lists every statistic. A number with
+// ListedChanges returns the changes to be listed, and a title. all lists every statistic. A number with
 // several names, as of a workload that is the only one at its priority level, is counted once.
 func ListedChanges(c *Comparison, all bool) (changes []Change, title string) {
 	total := c.Total()
@@ -26,9 +23,6 @@ func ListedChanges(c *Comparison, all bool) (changes []Change, title string) {
 	if onlyUntested(c) {
 		n = c.Distinct.Untested
 		title = fmt.Sprintf("%d of %d statistics differ; significance unknown (%s)", n, total, tooFewRuns(c))
-	}
-	if n > changesShown {
-		return c.Changes[:changesShown], fmt.Sprintf("%s; the first %d are listed", title, changesShown)
 	}
 	return c.Changes[:n], title
 }
@@ -143,30 +137,38 @@ func ChangeText(c *Change) (text, margin, interval string) {
 	if c.Base == 0 {
 		scale, suffix = format.ScaleOf(math.Abs(c.Difference), c.Unit, c.ID.PrintPercent())
 	}
-	if c.Outcome != Same {
-		return signedInterval(c.Difference/scale, scale, suffix, c.Low, c.High)
-	}
-	if c.High == nil {
+	least, most := c.ID.Range() // of the head, beside this base
+	least, most = (least-c.Base)/scale, (most-c.Base)/scale
+	text, margin, interval = signedInterval(c.Difference/scale, scale, suffix, c.Low, c.High, least, most)
+	switch {
+	case c.Outcome != Same:
+		return text, margin, interval
+	case c.High == nil:
 		return "~", "", ""
 	}
-	figure, margin := format.Rounded(c.Difference/scale, max(*c.High-c.Difference, c.Difference-*c.Low)/scale)
+	half := max(*c.High-c.Difference, c.Difference-*c.Low) / scale
+	if half > -least && interval != "" {
+		return "~", "", interval
+	}
+	figure, margin := format.Rounded(c.Difference/scale, half)
 	if margin == "0" && c.Difference != 0 { // the same change in every run, but in too few runs
 		return "~ " + format.Signed(figure) + suffix, "", ""
 	}
 	return "~", margin + suffix, ""
 }
 
-// signedInterval writes a change, which is scaled already, and its interval.
-func signedInterval(figure, scale float64, suffix string, low, high *float64) (text, margin, interval string) {
+// signedInterval writes a change, which is scaled already, and its interval as far as it is from least to most.
+func signedInterval(figure, scale float64, suffix string, low, high *float64, least, most float64) (text, margin, interval string) {
 	if high == nil {
 		return format.Signed(format.Digits(figure)) + suffix, "", ""
 	}
-	from, to := *low/scale, *high/scale
+	from, to := max(*low/scale, least), min(*high/scale, most)
 	half := max(to-figure, figure-from)
 	text, margin = format.Rounded(figure, half)
 	text = format.Signed(text)
-	// The longer half stands for both if the other is at least half as long, unless it would include 0 as the interval does not.
-	if 2*min(to-figure, figure-from) >= half && (figure-half)*(figure+half) > 0 == (from*to > 0) {
+	// The longer half stands for both if the other is at least half as long, unless it would include 0 as the interval does not, or
+	// what cannot be.
+	if 2*min(to-figure, figure-from) >= half && (figure-half)*(figure+half) > 0 == (from*to > 0) && figure-half >= least && figure+half <= most {
 		return text, margin + suffix, ""
 	}
 	from1, _ := format.Rounded(from, half)
@@ -198,7 +200,11 @@ func LimitText(v *LimitVerdict) string {
 	if v.High != nil && *v.High == *v.Low || v.High == nil {
 		text = format.Signed(format.BesideLimit(*v.Change/scale, v.Limit/scale, "", false)) + suffix
 	} else {
-		text = WithInterval(signedInterval(*v.Change/scale, scale, suffix, v.Low, v.High))
+		least, most := math.Inf(-1), math.Inf(1)
+		if v.Relative {
+			least = -100
+		}
+		text = WithInterval(signedInterval(*v.Change/scale, scale, suffix, v.Low, v.High, least, most))
 	}
 	if v.Note != "" {
 		text += "; " + v.Note

@@ -7,7 +7,8 @@ import (
 // TextOptions are the properties of the terminal that text is written for.
 type TextOptions struct {
 	Colour bool // it shows colours: ANSI escape sequences
-	Width  int  // characters in a line; 0: 110
+	Width  int  // characters in a line; 0: 110, and 80 of a first screen
+	Brief  bool // only the first screen is wanted
 }
 
 // Window writes which part of a run the statistics are about, what has chosen the warm-up if it was not given, and the flow

@@ -39,6 +39,9 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 		if d.Headline == "" {
 			line("**%s** %s", a.Status, format.Printable(a.Sentence))
 		}
+		if a.Decided != "" {
+			line("%s", format.Printable(a.Decided))
+		}
 		if len(a.Why) > 0 {
 			block(func() {
 				for _, why := range a.Why {

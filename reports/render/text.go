@@ -31,6 +31,9 @@ const leastName = 15
 
 // Text writes a document for a terminal.
 func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
+	if options.Brief {
+		return brief(w, d, options)
+	}
 	t := newTextWriter(options)
 	d = d.In(report.Terminal)
 	t.head(d)
@@ -62,6 +65,7 @@ func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 	if len(d.How) > 0 { // a comparison ends with an empty line
 		fmt.Fprintln(t)
 	}
+	t.next(d)
 	_, err := w.Write(t.Bytes())
 	return err
 }
@@ -82,7 +86,22 @@ func (t *textWriter) head(d *report.Document) {
 		}
 		sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
 	} else if d.Name != "" {
-		fmt.Fprintf(t, "%s  %s\n", t.paint(bold, format.Printable(d.Name)), t.paint(dim, d.Ran))
+		name, ran := format.Printable(d.Name), d.Ran
+		if room := t.options.Width - shownWidth(name) - 2; t.narrow && shownWidth(ran) > room {
+			indent := shownWidth(name) + 2
+			if room < leastAnswer { // below the name
+				name, indent, room = name+"\n", 2, t.options.Width-4
+			}
+			ran = strings.Join(format.Wrap(ran, room), "\n"+strings.Repeat(" ", indent))
+		}
+		fmt.Fprintf(t, "%s  %s\n", t.paint(bold, name), t.paint(dim, ran))
+	}
+}
+
+// next writes the command to type next.
+func (t *textWriter) next(d *report.Document) {
+	if d.Next != "" {
+		fmt.Fprintf(t, "\nNext: %s\n", format.Printable(d.Next))
 	}
 }
 
@@ -91,6 +110,7 @@ func (t *textWriter) answer(d *report.Document) {
 	if a := d.Answer; a != nil {
 		style := map[report.Judgement]string{report.Bad: red, report.Good: green, report.Neutral: yellow}[a.Judgement]
 		t.sentences(style, []string{a.Status + "  " + a.Sentence})
+		t.sentences("", []string{a.Decided})
 	}
 	if d.Replay != nil {
 		style := ""
@@ -124,6 +144,9 @@ func (t *textWriter) description(d *report.Document) {
 	}
 	if d.Answer != nil {
 		t.separate()
+	}
+	if d.Answer != nil {
+		fmt.Fprintln(t, t.paint(bold, "Scenario"))
 	}
 	for _, text := range d.Description {
 		for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(text), " ")), t.options.Width) {
@@ -314,6 +337,8 @@ func (t *textWriter) rows(table *report.Table) {
 	shown, used := t.fit(table, lines)
 	if table.Reserved > 0 {
 		shortenNames(lines[above:], max(leastName, t.options.Width-used))
+	} else if table.NoHead && t.narrow {
+		shortenWidest(lines, t.options.Width)
 	}
 	var out aligned
 	for _, c := range table.Columns {
@@ -399,6 +424,29 @@ func shortenNames(lines [][]string, width int) {
 	for _, line := range lines {
 		if short := format.Squeeze(line[0], width); len(names[short]) == 1 {
 			line[0] = short
+		}
+	}
+}
+
+// shortenWidest shortens the texts of the widest columns until lines have at most width characters, or there is nothing left
+// to shorten.
+func shortenWidest(lines [][]string, width int) {
+	for {
+		widest, most, sum := 0, 0, 0
+		for i := range lines[0] {
+			column := 0
+			for _, line := range lines {
+				column = max(column, shownWidth(line[i]))
+			}
+			if sum += 2 + column; column > most {
+				widest, most = i, column
+			}
+		}
+		if sum <= width || most <= leastName {
+			return
+		}
+		for _, line := range lines {
+			line[widest] = format.Shorten(line[widest], max(most-(sum-width), most/2, leastName))
 		}
 	}
 }

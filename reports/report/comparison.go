@@ -2,14 +2,30 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"apfsim/reports/compare"
 )
+
+// changesOnPage is how many changes a page lists before all statistics.
+const changesOnPage = 40
 
 // ComparisonDocument returns the report of a comparison. With all, it lists the statistics that did not change as
 // well.
 func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 	changes, title := compare.ListedChanges(c, all)
+	answer, screen, shown := comparisonScreen(c, all)
+	brief := changes
+	if !all {
+		brief = slices.DeleteFunc(slices.Clone(changes), func(ch compare.Change) bool {
+			return slices.ContainsFunc(shown, func(name string) bool { return name == ch.Name || slices.Contains(ch.Also, name) })
+		})
+		if room := comparedShown - len(shown); len(brief) > room {
+			brief = brief[:room]
+			title += "; --all lists them"
+		}
+		changes = changes[:min(len(changes), changesOnPage)]
+	}
 	base, head := compare.SideText(&c.Base), compare.SideText(&c.Head)
 	d := &Document{
 		Title: "Comparison: " + c.Base.Scenario, Description: []string{"Base: " + c.Base.Label, "Head: " + c.Head.Label}, Ran: "base and head: " + base,
@@ -18,8 +34,7 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 		Sources: "All numbers are in comparison.json and comparison.csv.",
 		Data:    c, Records: []*Records{changeColumns.Records("comparison", c.Changes)},
 	}
-	var screen Section
-	if d.Answer, screen = comparisonScreen(c); d.Answer != nil {
+	if d.Answer = answer; answer != nil {
 		d.Headline = d.Answer.Status + ": " + d.Answer.Sentence
 	}
 	d.add(screen)
@@ -48,10 +63,13 @@ func ComparisonDocument(c *compare.Comparison, all bool) *Document {
 		note += " " + text + "."
 	}
 	s := Section{Name: "changes", Title: "Changes", Note: note}
-	table := ChangeTable(changes)
-	s.Parts = append(tablePart(table, ""), Part{Table: &Table{Title: title}, Only: Terminal})
-	if len(changes) > 0 {
-		s.Parts[0].Only, s.Parts[1].Table = HTML|Markdown, table.titled(title)
+	for _, p := range tablePart(ChangeTable(changes), "") {
+		p.Only = HTML
+		s.Parts = append(s.Parts, p)
+	}
+	for _, p := range append(tablePart(ChangeTable(brief), ""), Part{Table: &Table{}})[:1] {
+		p.Only, p.Table = Terminal|Markdown, p.Table.titled(title)
+		s.Parts = append(s.Parts, p)
 	}
 	if text := compare.FoldedChanges(c, "~ "); text != "" && !all {
 		s.Parts = append(s.Parts, Part{Note: text})

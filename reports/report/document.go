@@ -11,6 +11,7 @@
 package report
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type Document struct {
 
 	Sources     string // a sentence on the files that have all numbers
 	Fingerprint string // of the decisions of a run
+	Next        string // the command to type next, on a terminal; "" for none
 
 	Data    any        // what JSON and YAML have
 	Records []*Records // tables for programs: what CSV has
@@ -124,6 +126,10 @@ type Part struct {
 	Wrapped   bool      // the items are sentences, which are wrapped; others, such as commands, are not
 	Note      string    // a sentence about the part above it, on a terminal and in Markdown
 	Only      Form      // the forms that show the part; 0 for all
+
+	// Brief is how many of its rows or sentences the first screen of a terminal has, fewer if these have no room; 0: the
+	// part is not on it.
+	Brief int
 }
 
 // Item is a line with details below it.
@@ -158,6 +164,52 @@ func (d *Document) In(form Form) *Document {
 		in.Verdict = &verdict
 	}
 	return &in
+}
+
+// Brief returns the document as the first screen of a terminal has it: the answer, and the parts that have a place there,
+// each with as many rows or sentences fewer as less says, but at least one.
+func (d *Document) Brief(less int) *Document {
+	b := *d
+	b.Description, b.Fingerprint, b.Sections = nil, "", nil
+	if b.Name == "" {
+		b.Name = d.Title
+	}
+	if d.Answer != nil {
+		answer := *d.Answer
+		answer.Why = answer.Why[:min(len(answer.Why), max(whyShown-less, 1))]
+		b.Answer = &answer
+	}
+	for _, s := range d.Sections {
+		if !s.Only.has(Terminal | Brief) {
+			continue
+		}
+		var parts []Part
+		for _, p := range s.Parts {
+			if p.Brief == 0 || !p.Only.has(Terminal|Brief) {
+				continue
+			}
+			most := max(p.Brief-less, 1)
+			if all := len(p.List); all > most {
+				p.List, p.Heading = p.List[:most], firstOfAll(p.Heading, most, all)
+			}
+			if p.Table != nil {
+				t := *p.Table.In(Terminal)
+				if all := len(t.Rows); all > most {
+					t.Rows, t.Title = t.Rows[:most], firstOfAll(t.Title, most, all)
+				}
+				t.Missing, p.Table = "", &t
+			}
+			parts = append(parts, p)
+		}
+		s.Parts = parts
+		b.add(s)
+	}
+	return &b
+}
+
+// firstOfAll adds to a heading how much of a list is shown.
+func firstOfAll(heading string, shown, all int) string {
+	return fmt.Sprintf("%s (%d of %d; -v shows all)", heading, shown, all)
 }
 
 // Printed returns the document without what only files have: plots, pictures and tables for programs, which need most of

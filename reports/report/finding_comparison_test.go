@@ -26,7 +26,7 @@ func TestComparison(t *testing.T) {
 		{side(once, once, flow(once)), side(thrice, noisy, flow(thrice)), `bad|a wait p99 3 ms → 9 ms (+200 ±171 %); rejected 0 % → 0 % (equal)
 |b wait p99 3 ms → 3 ms (no significant change); rejected 10 % → 10 % (equal)
 bad|wait p99, higher flows (1): s/f`},
-		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a wait p99 9 ms → 3 ms (−67 ±57 %); rejected 0 % → 0 % (equal)
+		{side(thrice, none, flow(thrice)), side(once, none, flow(once)), `good|a wait p99 9 ms → 3 ms (−67, from −100 to −29 %); rejected 0 % → 0 % (equal)
 |b wait p99 0 → 0 (equal); rejected 10 % → 10 % (equal)
 good|wait p99, lower flows (1): s/f`},
 	} {

@@ -89,7 +89,7 @@ var Glossary = []Term{
 	statisticTerm("share", "Fair share", "fairShare", "seatSeconds"),
 	statisticTerm("service", "Service", "service", "seatSeconds"),
 	statisticTerm("ratio", "Of fair share", "fairShare", "ratio"),
-	{"demandOfShare", "Demand of share", "The demand in percent of the fair share: above 100 %, more was asked for than is fair."},
+	{"demandOfShare", "Demand, % of fair share", "The demand in percent of the fair share: above 100 %, more was asked for than is fair."},
 	{"hand", "Hand", "The queues that the requests of a flow are assigned to. Each request joins the queue of these that has the least work waiting, in seat-seconds."},
 }
 

@@ -30,10 +30,10 @@ func ReplicationsDocument(r *compare.Replications) *Document {
 	d.add(Section{Only: Terminal, Parts: []Part{{Note: "Means of the runs, and percentiles of all runs' requests together, ± half of their 95 % intervals, or (their ends). [a to b]: the range of the runs, where an interval would be unreliable."}}})
 	d.add(Section{Name: "statistics", Title: "All statistics", Parts: []Part{{Table: statisticsTable(r)}}, Only: HTML})
 	if d.Verdict != nil {
-		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})
+		d.add(Section{Parts: []Part{{Table: d.Verdict.Table, Brief: thresholdsBrief}}, Only: Terminal})
 	}
 	if r.Precision != nil {
-		d.add(Section{Parts: []Part{{Table: precisionTable(r, byName)}}, Only: Terminal})
+		d.add(Section{Parts: []Part{{Table: precisionTable(r, byName), Brief: thresholdsBrief}}, Only: Terminal})
 	}
 	return d
 }

@@ -66,7 +66,7 @@ func RunDocument(r *result.Result) *Document {
 			{Note: "Demand, share, service in seat-seconds; starved: the longest time with requests waiting, none dispatched."}}})
 	}
 	if d.Verdict != nil {
-		d.add(Section{Parts: []Part{{Table: d.Verdict.Table}}, Only: Terminal})
+		d.add(Section{Parts: []Part{{Table: d.Verdict.Table, Brief: thresholdsBrief}}, Only: Terminal})
 	}
 	return d
 }

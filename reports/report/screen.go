@@ -35,7 +35,7 @@ func runScreen(r *result.Result) Section {
 	for _, p := range screenPlots(r) {
 		s.Parts = append(s.Parts, Part{Plot: p, Only: HTML})
 	}
-	s.Parts = append(s.Parts, tablePart(harmedTable(v, unharmed(r.Summary)), "")...)
+	s.Parts = append(s.Parts, harmedParts(v, unharmed(r.Summary))...)
 	s.Parts = append(s.Parts, tablePart(filledTable(r.Summary), "")...)
 	s.Parts = append(s.Parts, remedyParts(v)...)
 	s.Parts = append(s.Parts, trustPart(v))
@@ -45,11 +45,11 @@ func runScreen(r *result.Result) Section {
 // DiagnosisScreen returns the first screen of a diagnosis: plots of the log, who was harmed, who filled the seats in the replay
 // unless that is nil, and what may help.
 func DiagnosisScreen(v *result.Overall, plots []*Plot, replayed *result.Summary) Section {
-	s := Section{Name: "screen", Title: "Verdict", Screen: true, Only: HTML}
+	s := Section{Name: "screen", Title: "Verdict", Screen: true, Only: HTML | Brief}
 	for _, p := range plots {
 		s.Parts = append(s.Parts, Part{Plot: p, Only: HTML})
 	}
-	s.Parts = append(s.Parts, tablePart(harmedTable(v, nil), "")...)
+	s.Parts = append(s.Parts, harmedParts(v, nil)...)
 	if replayed != nil {
 		s.Parts = append(s.Parts, tablePart(filledTable(replayed), "")...)
 	}
@@ -64,34 +64,22 @@ func replicationsScreen(r *compare.Replications) Section {
 	if v == nil || v.Status == "" {
 		return s
 	}
-	s.Parts = append(s.Parts, tablePart(harmedOfRuns(r), "")...)
+	s.Parts = append(s.Parts, harmedOfRuns(r)...)
 	s.Parts = append(s.Parts, remedyParts(v)...)
 	s.Parts = append(s.Parts, trustPart(v))
 	return s
 }
 
-// harmedOfRuns is the table of who was harmed in several runs, and of other workloads, with intervals. Flows of a log have none.
-func harmedOfRuns(r *compare.Replications) *Table {
+// harmedOfRuns are the tables of who was harmed and limited in several runs, with intervals. Flows of a log have none.
+func harmedOfRuns(r *compare.Replications) (all []Part) {
 	v := r.Verdict
 	if slices.ContainsFunc(v.Harmed, func(h result.Harmed) bool { return h.Name != h.Workload }) {
-		return harmedTable(v, nil)
+		return harmedParts(v, nil)
 	}
-	t := &Table{Name: "harmed", Title: "Who was harmed", Caption: "Who was harmed, with intervals", Reserved: 40}
-	if len(v.Harmed) == 0 {
-		t.Title, t.Caption = "Who waited", "Workloads: nobody was harmed"
-	}
+	var columns []Column
 	for _, c := range harmedColumns(v) { // the name, what was not served, and the wait
 		if !c.Column.Wide {
-			t.Columns = append(t.Columns, c.Column)
-		}
-	}
-	var names []string
-	for i := range v.Harmed {
-		names = append(names, v.Harmed[i].Workload)
-	}
-	for _, name := range r.Names("workload") {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+			columns = append(columns, c.Column)
 		}
 	}
 	byName := r.ByName()
@@ -99,13 +87,30 @@ func harmedOfRuns(r *compare.Replications) *Table {
 		id := statistic.With("workload", workload)
 		return estimateCell(byName[id.String()])
 	}
-	for _, name := range names[:min(len(names), harmedShown)] {
-		t.Rows = append(t.Rows, []Cell{Word(name), of(judge.NotServed, name), of(judge.WaitP99, name)})
+	add := func(t *Table, brief int, names []string) {
+		for _, name := range names[:min(len(names), harmedShown)] {
+			t.Rows = append(t.Rows, []Cell{Word(name), of(judge.NotServed, name), of(judge.WaitP99, name)})
+		}
+		if more := len(names) - len(t.Rows); more > 0 {
+			t.Missing = "Not shown: " + format.Counted(more, "workload") + "."
+		}
+		if len(names) > 0 {
+			all = append(all, Part{Table: t, Brief: brief})
+		}
 	}
-	if more := len(names) - len(t.Rows); more > 0 {
-		t.Missing = "Not shown: " + format.Counted(more, "workload") + "."
+	for _, list := range harmedLists {
+		var names []string
+		for i := range v.Harmed {
+			if h := &v.Harmed[i]; (h.Role == result.WasLimited) == (list.role == result.WasLimited) {
+				names = append(names, h.Workload)
+			}
+		}
+		add(&Table{Name: list.name, Title: list.title, Caption: list.title + ", with intervals", Columns: columns, Reserved: 40}, list.brief, names)
 	}
-	return t
+	if len(all) == 0 {
+		add(waitedTable(columns), waitedBrief, r.Names("workload"))
+	}
+	return all
 }
 
 // unharmed returns the workloads that were not harmed, those that waited longest first.
@@ -146,7 +151,7 @@ var fillerColumns = Definition[filler]{
 	{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(f *filler) Cell { return Cell{Text: f.name, Whole: f.whole} }},
 	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: func(f *filler) Cell { return countCell(int64(f.flows)) }},
 	{Column: Column{Title: "Of use", Short: "of use", Term: "service"}, Cell: func(f *filler) Cell { return percentCell(f.ofUse) }},
-	{Column: Column{Title: "Demand of share", Short: "demand of share", Term: "demandOfShare"}, Cell: func(f *filler) Cell {
+	{Column: Column{Title: "Demand, % of fair share", Short: "demand, % of fair share", Term: "demandOfShare"}, Cell: func(f *filler) Cell {
 		if f.fair == 0 {
 			return noValue
 		}

@@ -24,6 +24,7 @@ type beforeAfter struct {
 // oneBeforeAfter is a statistic on both sides. The change is nil if only one side has samples, or none.
 type oneBeforeAfter struct {
 	label      string
+	statistic  string
 	change     *compare.Change
 	base, head *compare.Estimate
 }
@@ -37,7 +38,8 @@ type comparedStatistic struct {
 
 var (
 	comparedOfWorkloads = []comparedStatistic{{"Not served", "not served", "notServed", judge.NotServed}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
-	comparedOfLevels    = []comparedStatistic{{"In use", "in use", "utilisation", utilisationMean}, {"Rejected", "rejected", "rejected", judge.Rejected}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
+	comparedOfFlows     = []comparedStatistic{{"Rejected", "rejected", "rejected", judge.Rejected}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
+	comparedOfLevels    = []comparedStatistic{{"Share of seats used", "share of seats used", "utilisation", utilisationMean}, {"Rejected", "rejected", "rejected", judge.Rejected}, {"Wait p99", "wait p99", "percentile", judge.WaitP99}}
 )
 
 // comparedOfClients are compare.SeenByClients.
@@ -46,40 +48,18 @@ var comparedOfClients = []comparedStatistic{
 	{"Client latency p99", "client latency p99", "clientLatency", compare.SeenByClients[2]}, {"Own limit mean", "own limit mean", "limiterWait", compare.SeenByClients[3]},
 }
 
-// clientRows returns the rows of workloads that lost leaders or waited for their own rate limits on a side, and those of
-// comparedOfClients that any of them has.
-func (s *sides) clientRows(c *compare.Comparison) (rows []*beforeAfter, statistics []comparedStatistic) {
+// clientRows returns the rows of workloads that lost leaders or waited for their own rate limits on a side.
+func (s *sides) clientRows(c *compare.Comparison) (rows []*beforeAfter) {
 	has := func(e *compare.Estimate) bool { return e != nil && e.Mean > 0 }
-	all := s.rows(c, "workload", comparedOfClients)
-	any := make([]bool, len(comparedOfClients))
-	for _, row := range all {
-		waited := false
+	for _, row := range s.rows(c, "workload", comparedOfClients) {
 		for i, one := range row.statistics {
-			waited = waited || comparedOfClients[i].term != "clientLatency" && (has(one.base) || has(one.head))
-		}
-		if !waited {
-			continue
-		}
-		rows = append(rows, row)
-		for i, one := range row.statistics {
-			any[i] = any[i] || has(one.base) || has(one.head)
-		}
-	}
-	for i, st := range comparedOfClients {
-		if any[i] {
-			statistics = append(statistics, st)
-		}
-	}
-	for _, row := range rows {
-		kept := row.statistics[:0]
-		for i, one := range row.statistics {
-			if any[i] {
-				kept = append(kept, one)
+			if comparedOfClients[i].term != "clientLatency" && (has(one.base) || has(one.head)) {
+				rows = append(rows, row)
+				break
 			}
 		}
-		row.statistics = kept
 	}
-	return rows, statistics
+	return rows
 }
 
 // row returns the statistics of a workload or level; of all requests if the tag is "". It is nil if no side has
@@ -93,7 +73,7 @@ func (s *sides) row(tag, name string, statistics []comparedStatistic) *beforeAft
 			id = id.With(tag, name)
 		}
 		text := id.String()
-		one := &oneBeforeAfter{st.label, s.changes[text], s.base[text], s.head[text]}
+		one := &oneBeforeAfter{st.label, text, s.changes[text], s.base[text], s.head[text]}
 		if st.term != "utilisation" { // which levels without requests have too
 			any = any || one.base != nil || one.head != nil
 		}
@@ -127,66 +107,127 @@ func (o *oneBeforeAfter) values() string {
 		base, head := baseCell(c), headCell(c)
 		return base.Text + " → " + head.Text
 	}
-	base, head := estimateCell(o.base), estimateCell(o.head)
-	return base.Text + " → " + head.Text
+	value := func(e *compare.Estimate) string {
+		if e == nil {
+			return noValue.Text
+		}
+		return format.ValueText(printedValue(e), e.Unit, e.ID.PrintPercent())
+	}
+	return value(o.base) + " → " + value(o.head)
 }
 
-// cells are the values of both sides, and the change with its interval.
-func (o *oneBeforeAfter) cells() []Cell {
-	values := Word(o.values())
+// row returns the row of a table.
+func (o *oneBeforeAfter) row(name string) []Cell {
+	label, values := Cell{Text: o.label, Whole: o.statistic}, Word(o.values())
 	if o.change == nil {
-		return []Cell{values, noValue}
+		return []Cell{Word(name), label, values, noValue, {}}
 	}
 	values.Few = max(o.change.BaseFew, o.change.HeadFew)
-	difference := differenceCell(o.change)
-	difference.Judgement = o.change.Judgement.Mark()
-	return []Cell{values, difference}
+	return []Cell{Word(name), label, values, differenceCell(o.change), judgementCell(o.change)}
 }
 
-func beforeAfterTable(name, title, head string, statistics []comparedStatistic, rows []*beforeAfter) *Table {
-	t := &Table{Name: name, Title: title, Caption: title + ": before and after", Reserved: 60,
-		Columns: []Column{{Title: capitalized(head), Short: head, Left: true}}}
-	for _, st := range statistics {
-		t.Columns = append(t.Columns, Column{Title: st.title, Short: st.label, Term: st.term}, Column{Title: "Change", Short: "change", Term: "change"})
-	}
-	for _, row := range rows {
-		cells := []Cell{Word(row.name)}
-		for _, one := range row.statistics {
-			cells = append(cells, one.cells()...)
+// weight sorts the statistics of a table: those that changed for better or worse first, then those that differ.
+func (o *oneBeforeAfter) weight() int {
+	switch c := o.change; {
+	case c == nil:
+		if o.base == nil && o.head == nil {
+			return 0
 		}
-		t.Rows = append(t.Rows, cells)
+		return 2
+	case c.Judgement.Mark() != judge.Neutral:
+		return 4
+	case c.Outcome == compare.Changed:
+		return 3
+	case c.Outcome == compare.Untested && c.Base != c.Head:
+		return 2
+	}
+	return 1
+}
+
+// beforeAfterTable has a row for each statistic that a side has, those that changed first.
+func beforeAfterTable(name, title, head string, rows []*beforeAfter) *Table {
+	t := &Table{Name: name, Title: title, Caption: title + ": before and after", Reserved: 60,
+		Columns: []Column{{Title: capitalized(head), Short: head, Left: true}, {Title: "Statistic", Short: "statistic", Left: true},
+			{Title: "Base → head", Short: "base → head"}, {Title: "Change", Short: "change", Term: "change"}, {Title: "Effect", Term: "better", Left: true}}}
+	for weight := 4; weight > 0; weight-- {
+		for _, row := range rows {
+			for _, one := range row.statistics {
+				if one.weight() == weight {
+					t.Rows = append(t.Rows, one.row(row.name))
+				}
+			}
+		}
 	}
 	return t
 }
 
-// comparisonScreen returns the answer and the first screen of a comparison; nil and no parts of one of chosen statistics.
-func comparisonScreen(c *compare.Comparison) (*Answer, Section) {
-	screen := Section{Name: "verdict", Title: "Verdict", Screen: true}
+// victims returns the rows of flows that were harmed on a side and did not ask for more than their share.
+func (s *sides) victims(c *compare.Comparison) (all []*beforeAfter) {
+	seen := map[string]bool{}
+	for _, v := range []*result.Overall{c.BaseRuns.Verdict, c.HeadRuns.Verdict} {
+		if v == nil {
+			continue
+		}
+		for i := range v.Harmed {
+			h := &v.Harmed[i]
+			if h.Flow == "" || h.Role == result.WasLimited || seen[h.Flow] {
+				continue
+			}
+			seen[h.Flow] = true
+			if row := s.row("flow", h.Flow, comparedOfFlows); row != nil {
+				row.name = h.Name
+				all = append(all, row)
+			}
+		}
+	}
+	return all
+}
+
+// comparedShown is how many rows a comparison has in text and Markdown, unless all are asked for.
+const comparedShown = 10
+
+// comparisonScreen returns the answer and the first screen of a comparison, and the statistics that text and Markdown have there;
+// nil and no parts of one of chosen statistics. Unless all are asked for, these have comparedShown rows at most.
+func comparisonScreen(c *compare.Comparison, everything bool) (answer *Answer, screen Section, shown []string) {
+	screen = Section{Name: "verdict", Title: "Verdict", Screen: true}
 	if len(c.Only) > 0 {
-		return nil, screen
+		return nil, screen, nil
 	}
 	both := sidesOf(c)
 	if both.byClient { // which does not know the waits
-		return nil, screen
+		return nil, screen, nil
 	}
 	workloads := both.rows(c, "workload", comparedOfWorkloads)
-	clients, seen := both.clientRows(c)
-	answer := comparisonAnswer(c, withClients(workloads, clients))
-	if len(clients) > 0 {
-		screen.Parts = append(screen.Parts, tablePart(beforeAfterTable("clients-before-after", "What clients see, base → head", "workload", seen, clients), "")...)
-	}
-	table := beforeAfterTable("before-after", "Workloads, base → head", "workload", comparedOfWorkloads, workloads)
+	workloads = withClients(workloads, both.clientRows(c))
+	answer = comparisonAnswer(c, workloads)
+	workloads = append(workloads, both.victims(c)...)
 	if all := both.row("", "all", comparedOfWorkloads); all != nil && len(workloads) > 1 {
-		t := beforeAfterTable("", "", "workload", comparedOfWorkloads, []*beforeAfter{all})
-		table.Rows, table.Last = append(table.Rows, t.Rows...), 1
+		workloads = append(workloads, all)
 	}
-	screen.Parts = append(screen.Parts, tablePart(table, "")...)
-	levels := both.rows(c, "priorityLevel", comparedOfLevels)
-	screen.Parts = append(screen.Parts, tablePart(beforeAfterTable("levels-before-after", "Priority levels, base → head", "priority level", comparedOfLevels, levels), "")...)
+	table := beforeAfterTable("before-after", "Workloads, base → head", "workload", workloads)
+	levels := beforeAfterTable("levels-before-after", "Priority levels, base → head", "priority level", both.rows(c, "priorityLevel", comparedOfLevels))
+	parts := slices.Concat(tablePart(table, ""), tablePart(levels, ""))
+	if !everything {
+		brief := *table
+		if more := len(table.Rows) - comparedShown; more > 0 {
+			brief.Rows, brief.Missing = table.Rows[:comparedShown], fmt.Sprintf("%d more: --all lists them.", more)
+		}
+		for i := range parts {
+			parts[i].Only = HTML
+		}
+		for _, p := range tablePart(&brief, "") {
+			p.Only = Terminal | Markdown
+			parts = append(parts, p)
+		}
+		for _, row := range brief.Rows {
+			shown = append(shown, row[1].Whole)
+		}
+	}
+	screen.Parts = parts
 	for _, text := range movedRequests(c, both) {
 		screen.Parts = append(screen.Parts, Part{Note: text})
 	}
-	return answer, screen
+	return answer, screen, shown
 }
 
 // withClients returns the rows of workloads with what their clients see.

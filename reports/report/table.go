@@ -15,6 +15,7 @@ const (
 	HTML     Form = 1 << iota // an HTML page: the long form
 	Terminal                  // the short form
 	Markdown
+	Brief // the first screen of a terminal: see Document.Brief
 )
 
 // has reports whether the set, which is all forms if it is empty, has a form.

@@ -70,16 +70,23 @@ func windowsCell(v *result.Verdict) Cell {
 	return Word(v.Windows.Text())
 }
 
-// thresholdTable is the table of the verdicts on a run's thresholds. Its title is the verdict on the run.
+// thresholdsBrief is how many thresholds the first screen of a terminal has.
+const thresholdsBrief = 6
+
+// thresholdTable is the table of the verdicts on a run's thresholds, those that failed first. Its title is the verdict on the
+// run.
 func thresholdTable(s *result.Summary) *Table {
 	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: thresholdColumns.Columns(), NoHead: true}
 	failed := 0
-	for i := range s.Thresholds {
-		v := &s.Thresholds[i]
-		if !v.Passed {
-			failed++
+	for _, passed := range []bool{false, true} {
+		for i := range s.Thresholds {
+			if v := &s.Thresholds[i]; v.Passed == passed {
+				t.Rows = append(t.Rows, thresholdColumns.Row(v))
+			}
 		}
-		t.Rows = append(t.Rows, thresholdColumns.Row(v))
+		if !passed {
+			failed = len(t.Rows)
+		}
 	}
 	t.Title = thresholdsTitle(failed, len(s.Thresholds), "")
 	return t
@@ -116,16 +123,19 @@ func replicatedVerdict(v *replicated) Cell {
 
 func replicatedFound(v *replicated) Cell { return Word(foundInRuns(v.RunsVerdict)) }
 
-// replicatedThresholdTable is the table of the verdicts on the thresholds of several runs.
+// replicatedThresholdTable is the table of the verdicts on the thresholds of several runs, those that failed first.
 func replicatedThresholdTable(r *compare.Replications) *Table {
 	t := &Table{Name: "thresholds", Caption: "Thresholds", Columns: replicatedColumns.Columns(), NoHead: true}
 	failed := 0
-	for i := range r.Thresholds {
-		v := &r.Thresholds[i]
-		if !v.Passed {
-			failed++
+	for _, passed := range []bool{false, true} {
+		for i := range r.Thresholds {
+			if v := &r.Thresholds[i]; v.Passed == passed {
+				t.Rows = append(t.Rows, replicatedColumns.Row(&replicated{v, len(r.Seeds)}))
+			}
 		}
-		t.Rows = append(t.Rows, replicatedColumns.Row(&replicated{v, len(r.Seeds)}))
+		if !passed {
+			failed = len(t.Rows)
+		}
 	}
 	t.Title = thresholdsTitle(failed, len(r.Thresholds), " in every run")
 	return t

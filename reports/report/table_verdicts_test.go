@@ -64,7 +64,7 @@ func TestSameChangeInFewRuns(t *testing.T) {
 func TestMarksOfVerdicts(t *testing.T) {
 	table := thresholdTable(&result.Summary{Thresholds: []result.Verdict{{Metric: "rejected", Passed: true}, {Metric: "wait"}}})
 	short, long := table.In(Terminal), table.In(HTML)
-	for i, want := range []string{"✓ holds", "✗ failed"} {
+	for i, want := range []string{"✗ failed", "✓ holds"} { // what failed is first
 		mark, _, _ := strings.Cut(want, " ")
 		if got := short.Rows[i][0].Text; got != mark {
 			t.Errorf("terminal: %q, want %q", got, mark)

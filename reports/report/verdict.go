@@ -15,6 +15,7 @@ type Answer struct {
 	Status    string // in capitals
 	Judgement Judgement
 	Sentence  string
+	Decided   string   // the sentence on the figure that the status follows from; "" if there is none
 	Why       []string // the sentences of the first causes
 }
 
@@ -28,6 +29,12 @@ func AnswerOf(v *result.Overall) *Answer {
 	}
 	how := map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
 	a := &Answer{Status: strings.ToUpper(string(v.Status)), Judgement: how, Sentence: v.Sentence}
+	if c := v.Decided; c != nil && (v.Status != result.OK || c.Near) {
+		a.Decided = strings.TrimSuffix(c.Sentence, ".") + "."
+		if strings.HasPrefix(a.Decided, "the ") { // else it begins with a number, or a name
+			a.Decided = capitalized(a.Decided)
+		}
+	}
 	for i := range v.Causes[:min(len(v.Causes), whyShown)] {
 		if text := causeSentence(&v.Causes[i]); text != v.Sentence {
 			a.Why = append(a.Why, text)
@@ -42,15 +49,29 @@ func VerdictSection(v *result.Overall) Section {
 	if v == nil {
 		return s
 	}
-	for _, t := range []*Table{harmedTable(v, nil), causeTable(v)} {
-		s.Parts = append(s.Parts, tablePart(t, "")...)
-	}
+	s.Parts = append(harmedParts(v, nil), tablePart(causeTable(v), "")...)
 	s.Parts = append(s.Parts, remedyParts(v)...)
 	return s
 }
 
-// harmedShown is how many rows of who was harmed have a place. Workloads that were not harmed fill what is left of them.
+// harmedShown is how many rows of who was harmed, of who was limited, and of who waited have a place.
 const harmedShown = 6
+
+// The lists of who was harmed, of which a document has those with rows, and who waited if it has none of them. brief is how
+// many rows the first screen of a terminal has.
+var harmedLists = []struct {
+	role        result.Role
+	name, title string
+	brief       int
+}{{result.Victim, "harmed", "Who was harmed", 5}, {result.WasLimited, "limited", "Who was limited", 3}}
+
+// waitedTable is the table of who waited, without rows.
+func waitedTable(columns []Column) *Table {
+	return &Table{Name: "harmed", Title: "Who waited", Caption: "Workloads: nobody was harmed", Columns: columns, Reserved: 40}
+}
+
+// waitedBrief is how many rows of who waited the first screen of a terminal has.
+const waitedBrief = 4
 
 // harmedColumns are the columns of who was harmed.
 func harmedColumns(v *result.Overall) Definition[result.Harmed] {
@@ -98,36 +119,44 @@ func momentCell(v *result.Overall, h *result.Harmed, ns int64) Cell {
 	return figure(float64(ns), v.Moment(ns))
 }
 
-// harmedTable is the table of who was harmed, and of the first workloads that were not.
-func harmedTable(v *result.Overall, others []result.Harmed) *Table {
+// harmedParts are the tables of who was harmed and of who was limited or, if nobody was, that of others.
+func harmedParts(v *result.Overall, others []result.Harmed) (all []Part) {
 	columns := harmedColumns(v)
-	t := &Table{Name: "harmed", Title: "Who was harmed", Caption: "Who was harmed", Columns: columns.Columns(), Reserved: 40}
-	if len(v.Harmed) == 0 {
-		t.Title, t.Caption = "Who waited", "Workloads: nobody was harmed"
+	add := func(t *Table, brief int, rows []*result.Harmed) {
+		for _, h := range rows[:min(len(rows), harmedShown)] {
+			t.Rows = append(t.Rows, columns.Row(h))
+		}
+		if more := len(rows) - len(t.Rows); more > 0 {
+			t.Missing = fmt.Sprintf("Not shown: %d more.", more)
+		}
+		if len(rows) > 0 {
+			all = append(all, Part{Table: t, Brief: brief})
+		}
 	}
-	for i := range v.Harmed[:min(len(v.Harmed), harmedShown)] {
-		t.Rows = append(t.Rows, columns.Row(&v.Harmed[i]))
+	for _, list := range harmedLists {
+		var rows []*result.Harmed
+		for i := range v.Harmed {
+			if h := &v.Harmed[i]; (h.Role == result.WasLimited) == (list.role == result.WasLimited) {
+				rows = append(rows, h)
+			}
+		}
+		add(&Table{Name: list.name, Title: list.title, Caption: list.title, Columns: columns.Columns(), Reserved: 40}, list.brief, rows)
 	}
-	more := len(v.Harmed) - len(t.Rows)
-	room := min(harmedShown-len(t.Rows), len(others))
-	for i := range others[:room] {
-		t.Rows = append(t.Rows, columns.Row(&others[i]))
+	if len(all) == 0 {
+		var rows []*result.Harmed
+		for i := range others {
+			rows = append(rows, &others[i])
+		}
+		add(waitedTable(columns.Columns()), waitedBrief, rows)
 	}
-	var left []string
-	if more > 0 {
-		left = append(left, fmt.Sprintf("%d more that were harmed", more))
-	}
-	if n := len(others) - room; n > 0 {
-		left = append(left, format.Counted(n, "workload")+" without harm")
-	}
-	if len(left) > 0 {
-		t.Missing = "Not shown: " + strings.Join(left, ", ") + "."
-	}
-	return t
+	return all
 }
 
-// causesShown is how many changes have a place.
-const causesShown = 5
+// causesShown is how many changes have a place, and remediesBrief how many of them on the first screen of a terminal.
+const (
+	causesShown   = 5
+	remediesBrief = 3
+)
 
 var causeColumns = Definition[result.Cause]{
 	{Column: Column{Title: "Cause", Short: "cause", Left: true}, Cell: func(c *result.Cause) Cell { return Word(strings.ReplaceAll(string(c.Kind), "-", " ")) }},
@@ -203,7 +232,7 @@ func remedyParts(v *result.Overall) []Part {
 		}
 		sentences = []string{t.Missing}
 	}
-	return []Part{{Table: t, Only: HTML | Markdown}, {Heading: remedyTitle, List: sentences, Only: Terminal}}
+	return []Part{{Table: t, Only: HTML | Markdown}, {Heading: remedyTitle, List: sentences, Only: Terminal, Brief: remediesBrief}}
 }
 
 // trustPart is the line on how far the figures can be trusted.
