@@ -138,4 +138,4 @@ func (p *problem) isSafe(c *Candidate, after *advice.SeatDivision) bool {
 }
 
 // elsewhere are the causes for which no division of the seats is a remedy: the time is lost where flow control has no say.
-var elsewhere = []result.Kind{result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, "client-limit", "workers"}
+var elsewhere = []result.Kind{result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, result.ByClientLimit, result.ByWorkers}
