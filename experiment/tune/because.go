@@ -94,7 +94,7 @@ func (s *search) nearest(c *Candidate, ch *Change) (nearest *Candidate, value fl
 	}
 	for _, o := range c.family.all {
 		known, other := s.results[o], o.changeOf(ch)
-		if o == c || other == nil || known == nil || known.Runs == 0 {
+		if o == c || other == nil || known == nil || known.Runs == 0 || known.Decision == Accepted {
 			continue
 		}
 		x, is := number(other.To)

@@ -204,7 +204,7 @@ func (p *problem) add(name string, monotone bool, all []*Candidate) {
 		if !slices.Contains(p.allowed, c.kind) || !slices.Contains(p.allowed, kindOf[c.Cost.Class]) {
 			continue
 		}
-		if p.beyond != nil && c.Cost.Class != ServerLimits {
+		if p.beyond != nil && c.Cost.Class != ServerLimits && c.Cost.Class != ClientLimits {
 			continue
 		}
 		if after := p.describe(c); !p.isSafe(c, after) {
