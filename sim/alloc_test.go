@@ -47,6 +47,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 				{"room for pages of a histogram, when a duration first falls into one", "measure.(*Histogram).allocate", 4 * int64(l.flows), 0},
 				{"the list of the buckets of a histogram that have reached 65 536 values, when it grows", "measure.(*Histogram).carry", 20, 0},
 				{"counts of the waits of an interval, when more intervals than ever before have requests that wait", "collect.(*workloadSeries).waitCounts", 2, 0},
+				{"how the seats of a level spend the time of an interval, when there are more intervals than room", "collect.(*level).step", 20, 0},
 				{"an adjustment of limits, every 10 s", "flowcontrol.(*Controller).Adjust", 2 * adjustments, 0},
 				{"an adjustment of limits, told to observers", "collect.(*Collector).adjusted", 2 * adjustments, 0},
 				{"more requests in flight than ever before", "server.(*Shared).NewRequest", 20, 0},

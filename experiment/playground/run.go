@@ -8,8 +8,8 @@ import (
 
 	"apfsim/reports/collect"
 	"apfsim/reports/compare"
-	"apfsim/reports/render"
 	"apfsim/reports/judge"
+	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"

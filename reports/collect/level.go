@@ -67,7 +67,7 @@ type level struct {
 	kinds    []levelKind // by kind, where the demand is measured
 	allKinds occupied
 	freeze   freeze
-	spent    result.Spent // by the executed requests, in seat-nanoseconds
+	spent    result.Spent       // by the executed requests, in seat-nanoseconds
 	steps    []result.LevelStep // by interval, of the window; as far as there is anything
 	held     heldBack
 

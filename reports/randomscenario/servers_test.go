@@ -55,7 +55,7 @@ func (c *check) timeline() {
 	var got []result.Moment
 	for _, m := range c.ran.Result.Summary.Timeline {
 		if m.Stage != "" || strings.HasPrefix(m.What, "speed") {
-			m.Lost = 0
+			m.Lost, m.Factor = 0, 0
 			got = append(got, m)
 		}
 	}
