@@ -22,6 +22,8 @@ func (f *runFlags) next(changed bool, arg string, v *result.Overall) string {
 	switch {
 	case named && v != nil && v.Status == result.Harm && len(v.Causes) > 0 && slices.Contains(byFlowControl, v.Causes[0].Kind):
 		return "apfsim tune " + quoted(arg)
+	case named && v != nil && v.Status == result.Harm && len(v.Causes) > 0 && v.Causes[0].Kind == result.ByClientLimit:
+		return "apfsim tune " + quoted(arg) + " --allow clients"
 	case f.out != "": // the page is there
 		return ""
 	case named:

@@ -219,7 +219,7 @@ func (d *drawing) burst() {
 
 // wideLists occupy a level several times over, and small requests wait behind them.
 func (d *drawing) wideLists() {
-	d.truth = "status: [harm], firstCauses: [wide-lists], victims: [small], limited: [reports]"
+	d.truth = "status: [harm], firstCauses: [wide-lists, demand], victims: [small], limited: [reports]" // without them, and if they were narrow, nobody waits
 	d.line("duration: 90s")
 	total := d.between(110, 140)
 	d.line("servers: {maxRequestsInflight: %d, maxMutatingRequestsInflight: %d}", total*2/3, total-total*2/3)

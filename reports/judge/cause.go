@@ -55,6 +55,15 @@ func (d *diagnosis) causes() []result.Cause {
 			total[c.Kind] += c.notServed
 		}
 	}
+	for i := range found { // without retries, what is lost elsewhere would not be
+		if c := &found[i]; c.main && c.Kind == result.ByRetries {
+			for k := range found {
+				if o := &found[k]; (o.Level == c.Level || o.Level == "") && elsewhere(o.Kind) {
+					total[c.Kind] = max(total[c.Kind], o.notServed+1, total[o.Kind]+1)
+				}
+			}
+		}
+	}
 	slices.SortStableFunc(found, func(a, b cause) int {
 		if a.main != b.main {
 			if a.main {

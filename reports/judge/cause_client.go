@@ -23,6 +23,16 @@ var (
 	}}
 )
 
+// noHarm is the limit of what is a warning, however often it happens.
+var noHarm = math.Inf(1)
+
+// events returns the effect of something of which any is a warning.
+func events(figure, text string, value func(*result.Judged) int64) effect {
+	return effect{figure, 0, noHarm, "", 1, func(j *result.Judged) float64 { return float64(value(j)) }, nil, func(name string, j *result.Judged) string {
+		return fmt.Sprintf(text, name, timesText(value(j)))
+	}}
+}
+
 // growth is the figure of waits, a backlog or a queue that grows.
 const growth = "growth"
 
@@ -31,7 +41,9 @@ func surelyNeverSent(j *result.Judged) float64 {
 }
 
 // seesHarm says whether clients see anything of it, also those of whom no request arrived.
-func seesHarm(j *result.Judged) bool { return j.OwnLimitNs > 0 || j.NeverSent > 0 || j.LeadersLost > 0 }
+func seesHarm(j *result.Judged) bool {
+	return j.OwnLimitNs > 0 || j.NeverSent > 0 || j.LeadersLost > 0 || j.NodesNotReady > 0 || j.LostWrites > 0 || j.SlowWatches > 0
+}
 
 // addClients adds what the clients of a workload see to its figures.
 func addClients(j *result.Judged, c *result.Clients) {
@@ -39,6 +51,7 @@ func addClients(j *result.Judged, c *result.Clients) {
 		return
 	}
 	j.OwnLimitNs, j.NeverSent, j.LeadersLost = ownLimitNs(c), c.Count("neverSent"), c.Count("leaderLost")
+	j.NodesNotReady, j.LostWrites = c.Count("nodesNotReady"), c.Count("lostWrites")+c.Count("overwritten")
 	j.Grows = j.Grows || c.Queue != nil && c.Queue.Grows
 }
 

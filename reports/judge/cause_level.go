@@ -421,7 +421,11 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 		c.Sentence = fmt.Sprintf("The requests of %s asked for %s of its seats.", l.Name, format.Percent(demand/max(seats, 1)))
 	case demand > seats && len(over) > 0 && d.alike(flows):
 		c.Kind = result.BySeats
-		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s, none for much more than the others: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name)
+		alike := ", none for much more than the others"
+		if len(flows) == 1 {
+			alike = ", where nobody else is"
+		}
+		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s%s: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name, alike)
 	case len(over) > 0:
 		sum := 0.0
 		for _, f := range over {
@@ -447,12 +451,12 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 // alike says whether all flows of a level that were harmed ask for about the same: none for less than half of what another one does,
 // and neither do those of each workload together.
 func (d *diagnosis) alike(flows []*result.Flow) bool {
-	if len(flows) < 2 {
-		return false
+	if len(flows) == 1 {
+		return true
 	}
 	largest := 0.0
 	for _, f := range flows {
-		largest = max(largest, f.DemandSeatSeconds)
+		largest = max(largest, surelyAsked(f))
 	}
 	for _, f := range flows {
 		if 2*f.DemandSeatSeconds < largest && (f.Rejected > 0 || Waited(&f.Group)) {

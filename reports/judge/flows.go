@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"apfsim/reports/format"
@@ -31,7 +32,13 @@ func OverDemanding(f *result.Flow) bool {
 // median of an even number of flows is the lower one of the middle two, so that of two flows one can be limited.
 func Limited(f *result.Flow, median, excess float64) bool {
 	over := OverDemanding(f) || excess > (OverDemandingRatio-1)*f.DemandSeatSeconds
-	return over && f.DemandSeatSeconds > 2*median && (f.Rejected > 0 || Waited(&f.Group))
+	return over && surelyAsked(f) > 2*median && (f.Rejected > 0 || Waited(&f.Group))
+}
+
+// surelyAsked returns the demand of a flow less what it may have asked for by chance: twice the standard deviation of a Poisson
+// number of requests. Of flows that ask alike and seldom, one has twice the median of the others sooner or later.
+func surelyAsked(f *result.Flow) float64 {
+	return f.DemandSeatSeconds * max(0, 1-2/math.Sqrt(float64(max(f.Arrived, 1))))
 }
 
 // Underserved says whether a flow is underserved. One of these conditions is sufficient:

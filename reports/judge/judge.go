@@ -61,6 +61,9 @@ var effects = []effect{
 		return fmt.Sprintf("no request of %s was served for %s", name, format.Duration(float64(j.StallNs)))
 	}},
 	leadersLostEffect, ownLimitEffect, neverSentEffect,
+	events("nodes not ready", "nodes of %s became not ready %s", func(j *result.Judged) int64 { return j.NodesNotReady }),
+	events("lost writes", "writes of %s were given up or replaced others %s", func(j *result.Judged) int64 { return j.LostWrites }),
+	events("slow watches", "watches of %s were closed %s because they were slow", func(j *result.Judged) int64 { return j.SlowWatches }),
 }
 
 func share(n, of int64) float64 {

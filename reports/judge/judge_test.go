@@ -46,6 +46,8 @@ func TestEffects(t *testing.T) {
 	}
 	write := func(x float64, unit string) string {
 		switch {
+		case x == noHarm:
+			return "–"
 		case unit == "ns":
 			return format.Moment(int64(x))
 		case x == 0:

@@ -153,6 +153,8 @@ func (e *effect) decided(j *result.Judged, s result.Status, near bool) *result.D
 	switch {
 	case s == result.Harm && e.harm == 0:
 		d.Sentence += ", and any is harm"
+	case e.harm == noHarm:
+		d.Sentence += ", and any is a warning"
 	case s == result.OK:
 		d.Sentence += fmt.Sprintf(", near the limit of a warning, %s", limit(e.warning))
 	case near:
@@ -214,6 +216,9 @@ func (d *diagnosis) judged() []result.Judged {
 			at := slices.IndexFunc(all, func(j result.Judged) bool { return j.Of == result.OfLevel && j.Name == l.Name })
 			all[at].StallNs = max(all[at].StallNs, st.MaxNs) // of a flow that is not listed, too
 		}
+	}
+	if st := s.Total.Stored; st != nil && st.Values[metric.SlowWatchers] > 0 {
+		all = append(all, result.Judged{Of: result.OfServers, Name: "the servers", Arrived: s.Total.Arrived, SlowWatches: st.Values[metric.SlowWatchers]})
 	}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; f.Arrived > 0 && !f.Limited {

@@ -69,6 +69,7 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		case result.BySeats:
 			add(c, result.MoreShares, "Give %s more shares.", c.Level)
 			add(c, result.Transfer, "Give %s shares of another level.", c.Level)
+			add(c, result.LimitClient, "Let %s send less at a time.", who)
 		case result.ByWideLists:
 			add(c, result.ListLevel, "Give the lists of %s a priority level of their own.", who)
 			add(c, result.ChangeHandSize, "Raise handSize of %s, which lowers the most seats of a request.", c.Level)

@@ -79,6 +79,7 @@ func (a *Runs) addJudged(j *result.Judged) {
 	o.Arrived, o.NotServed = o.Arrived+j.Arrived, o.NotServed+j.NotServed
 	o.WaitP99Ns, o.StallNs = o.WaitP99Ns+j.WaitP99Ns, o.StallNs+j.StallNs
 	o.OwnLimitNs, o.NeverSent, o.LeadersLost = o.OwnLimitNs+j.OwnLimitNs, o.NeverSent+j.NeverSent, o.LeadersLost+j.LeadersLost
+	o.NodesNotReady, o.LostWrites, o.SlowWatches = o.NodesNotReady+j.NodesNotReady, o.LostWrites+j.LostWrites, o.SlowWatches+j.SlowWatches
 	if j.Grows {
 		a.grew[j.Of+j.Name]++
 	}

@@ -163,7 +163,8 @@ func (c *check) limitedFlows() map[string]bool {
 		slices.Sort(all)
 		cut := f.Rejected > 0 || f.Waiting > 0 || f.Wait != nil && f.Wait.MaxNs > 0
 		much := len(all) > 0 && f.DemandSeatSeconds > 2*all[(len(all)-1)/2] && cut
-		if f.Limited && !much || !f.Limited && much && f.DemandSeatSeconds > 1.01*f.FairShareSeatSeconds {
+		surely := f.DemandSeatSeconds*(1-2/math.Sqrt(float64(f.Arrived))) > 2*all[(len(all)-1)/2]
+		if f.Limited && !much || !f.Limited && much && surely && f.DemandSeatSeconds > 1.01*f.FairShareSeatSeconds {
 			c.fail("the flow %s of %s is limited: %v; it asked for %v seat-seconds of %v, the median of %d flows %v", f.Name, f.PriorityLevel, f.Limited,
 				f.DemandSeatSeconds, f.FairShareSeatSeconds, len(all), all[(len(all)-1)/2])
 		}

@@ -48,7 +48,8 @@ const (
 	OfWorkload = "workload"
 	OfLevel    = "priorityLevel"
 	OfFlow     = "flow"
-	OfGoal     = "goal" // only of Decided
+	OfServers  = "servers" // all of them
+	OfGoal     = "goal"    // only of Decided
 )
 
 // Judged is what a workload, a priority level or a flow is judged by: the figures of its requests without those of flows that
@@ -68,6 +69,11 @@ type Judged struct {
 	OwnLimitNs  int64 `json:"ownLimitNs,omitempty"`
 	NeverSent   int64 `json:"neverSent,omitempty"`
 	LeadersLost int64 `json:"leadersLost,omitempty"`
+	// What is no harm by itself: nodes that became not ready, writes that were given up or replaced others, and watches that were
+	// closed because they were slow.
+	NodesNotReady int64 `json:"nodesNotReady,omitempty"`
+	LostWrites    int64 `json:"lostWrites,omitempty"`
+	SlowWatches   int64 `json:"slowWatches,omitempty"`
 
 	Grows bool `json:"grows,omitempty"`
 
