@@ -36,7 +36,9 @@ spec:
         matchingPrecedence: 1000
         distinguisherMethod: {type: ByUser}
         rules: [{subjects: [{kind: Group, group: {name: "system:authenticated"}}], resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"], clusterScope: true}]}]
+    - {apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: FlowSchema, metadata: {name: few}, spec: {priorityLevelConfiguration: {name: spare}, matchingPrecedence: 950, rules: [{subjects: [{kind: User, user: {name: few}}], resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"]}]}]}}
   workload:
+  - {name: few, as: {user: few}, request: {verb: get, resource: secrets, namespace: few, name: s}, execution: 10ms, arrivals: {poisson: {rate: 5/s}}}
   - name: reports
     clients: 8
     as: {serviceAccount: "reports/reader-{i}"}
@@ -55,7 +57,7 @@ spec:
 `
 
 // readers returns the problem of a search that has listed its candidates: wide lists of reports, which send others too, fill
-// the level readers, and the level spare is idle.
+// the level readers, and the level spare has few requests.
 func readers(t *testing.T, text string, kinds []string) *Answer {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "readers.yaml")

@@ -166,8 +166,8 @@ func TestTransfersLeaveWhatIsNeeded(t *testing.T) {
 			least = min(least, nominal(a, c, "spare"))
 		}
 	}
-	if peak := a.search.problem.peak("spare"); peak != 10 || least < 10 || least > 11 {
-		t.Errorf("spare had %d seats in use and keeps %d, want 10 of each", peak, least)
+	if peak := a.search.problem.peak("spare"); peak < 10 || least < peak || least > peak+1 {
+		t.Errorf("spare had %d seats in use and keeps %d, want 10 or a few more of each", peak, least)
 	}
 	full := strings.Replace(text, "as: {user: \"other-{i}\"}\n    request: {verb: get, resource: secrets, namespace: others, name: s}\n    execution: 1s\n    arrivals: {closed: {}}",
 		"as: {user: \"other-{i}\"}\n    request: {verb: get, resource: secrets, namespace: others, name: s}\n    execution: 1s\n    arrivals: {closed: {concurrency: 3}}", 1)
@@ -178,13 +178,13 @@ func TestTransfersLeaveWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Where the nodes need all seats of node-high, no candidate takes one of them, and shares of global-default are still there.
+// Where the nodes need all seats of node-high, no candidate takes one of them, and no suggested level gives shares of its own.
 func TestCriticalLevelsKeepWhatTheyNeed(t *testing.T) {
 	a := listed(t, Usual)
 	p := a.search.problem
 	for i := range p.summary.PriorityLevels {
 		if l := &p.summary.PriorityLevels[i]; l.Name == "node-high" {
-			l.PeakSeats = l.Limits.Nominal
+			l.PeakSeats, l.Arrived = l.Limits.Nominal, 1
 		}
 	}
 	now := seatsOf(p.seats, "node-high").Nominal
@@ -199,8 +199,8 @@ func TestCriticalLevelsKeepWhatTheyNeed(t *testing.T) {
 			transfers++
 		}
 	}
-	if transfers == 0 || len(all) >= len(a.search.all) {
-		t.Errorf("%d transfers and %d candidates; want some, and fewer candidates than %d", transfers, len(all), len(a.search.all))
+	if transfers > 0 || len(all) == 0 || len(all) >= len(a.search.all) {
+		t.Errorf("%d transfers and %d candidates; want none, and fewer candidates than %d", transfers, len(all), len(a.search.all))
 	}
 }
 
@@ -235,10 +235,10 @@ func TestPartsAreMovedByName(t *testing.T) {
 		t.Errorf("%s has the subjects %v and cost %v, and the whole %v", half.ID, users, half.Cost, whole.Cost)
 	}
 	// More clients than a FlowSchema names are moved in smaller parts, or not at all.
-	many := readers(t, strings.Replace(readersText, "clients: 20", "clients: 300", 1), Usual)
-	find(t, many, "move 1/4 of apps to spare")
+	many := readers(t, strings.Replace(readersText, "clients: 8", "clients: 300", 1), Usual)
+	find(t, many, "move 1/4 of reports to spare")
 	for _, c := range many.search.all {
-		if c.ID == "move 1/2 of apps to spare" {
+		if c.ID == "move 1/2 of reports to spare" {
 			t.Errorf("%s names %d users", c.ID, c.Cost.Moved)
 		}
 	}
@@ -247,7 +247,7 @@ func TestPartsAreMovedByName(t *testing.T) {
 // Lists that hold others up get a level, and the other requests of their clients stay.
 func TestListsGetALevelOfTheirOwn(t *testing.T) {
 	a := readers(t, readersText, Usual)
-	c := find(t, a, "list-level reports 6")
+	c := find(t, a, "list-level reports 13")
 	rules := c.objects.FlowSchemas[0].Spec.Rules
 	if len(rules) != 1 || len(rules[0].ResourceRules) != 1 || len(rules[0].NonResourceRules) > 0 || c.Class != NewLevel {
 		t.Fatalf("%s has the rules %+v and class %s", c.ID, rules, c.Class)
@@ -278,17 +278,17 @@ func TestPairsFollowSingles(t *testing.T) {
 	if pairs == 0 || pairs > mostPairs {
 		t.Errorf("%d pairs, want 1 to %d", pairs, mostPairs)
 	}
-	hands, shares := find(t, a, "handSize of readers 10"), find(t, a, "nominalConcurrencyShares of readers 148")
+	hands, shares := find(t, a, "handSize of readers 10"), find(t, a, "nominalConcurrencyShares of readers 86")
 	both := find(t, a, hands.ID+" + "+shares.ID)
 	level := both.objects.PriorityLevels[0].Spec.Limited
-	if len(both.objects.PriorityLevels) != 1 || level.LimitResponse.Queuing.HandSize != 10 || *level.NominalConcurrencyShares != 148 {
+	if len(both.objects.PriorityLevels) != 1 || level.LimitResponse.Queuing.HandSize != 10 || *level.NominalConcurrencyShares != 86 {
 		t.Errorf("%s has the levels %+v", both.ID, both.objects.PriorityLevels)
 	}
 	want := Cost{Class: Queues, Objects: 1, Seats: shares.Cost.Seats, Steps: hands.Cost.Steps + shares.Cost.Steps, Pair: true}
 	if both.Cost != want {
 		t.Errorf("%s costs %+v, want %+v", both.ID, both.Cost, want)
 	}
-	two := find(t, a, "move reports to spare + nominalConcurrencyShares of readers 148")
+	two := find(t, a, "move reports to spare + nominalConcurrencyShares of readers 86")
 	if two.Class != Shares || two.Cost.Objects != 2 || two.Cost.Moved != 8 {
 		t.Errorf("%s has class %s and cost %+v", two.ID, two.Class, two.Cost)
 	}

@@ -18,6 +18,9 @@ const mostSubjects = 100
 // other workload, names whose requests it matches, and servers do not maintain it, otherwise a new one just before it. It is nil if
 // no FlowSchema can tell the workload from others.
 func (p *problem) schemaOf(w string, old *config.FlowSchema, purpose string) *config.FlowSchema {
+	if slices.ContainsFunc(old.Spec.Rules, func(r config.PolicyRulesWithSubjects) bool { return slices.ContainsFunc(r.Subjects, isMasters) }) {
+		return nil
+	}
 	shared := slices.ContainsFunc(p.routes, func(r route) bool { return r.schema == old.Name && r.workload != w })
 	if !shared && p.builtIn.FlowSchema(old.Name) == nil && namesWhom(old) {
 		own := *old
