@@ -11,7 +11,7 @@ import (
 // no say.
 func BeyondFlowControl(c *result.Cause) bool {
 	switch c.Kind {
-	case result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, "client-limit", "workers":
+	case result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, result.ByClientLimit, result.ByWorkers:
 		return true
 	}
 	return false
@@ -25,9 +25,9 @@ var dividesSeats = []result.RemedyID{result.MergeFlows, result.Move, result.OwnL
 // remedies returns what may help against causes, by the table of docs/reference/statistics.md. None of them has been tried.
 func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 	all := []result.Remedy{}
-	beyond := slices.ContainsFunc(causes, func(c result.Cause) bool { return BeyondFlowControl(&c) })
 	add := func(c *result.Cause, id result.RemedyID, sentence string, args ...any) {
-		if beyond && slices.Contains(dividesSeats, id) {
+		if slices.Contains(dividesSeats, id) && (BeyondFlowControl(&causes[0]) ||
+			slices.ContainsFunc(causes, func(o result.Cause) bool { return o.Level == c.Level && BeyondFlowControl(&o) })) {
 			return
 		}
 		for i := range all {
@@ -56,10 +56,9 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 				add(c, result.MergeFlows, "Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace or none.", d.crowdOf(c))
 			} else {
 				add(c, result.OwnLevel, "Give %s a priority level of its own.", who)
-				add(c, result.Move, "Move %s to a level with room.", who)
 			}
 			add(c, result.LimitClient, "Let %s send less at a time.", who)
-			add(c, result.MoreShares, "Give %s more shares.", c.Level)
+			add(c, result.MoreShares, moreShares, c.Level)
 		case result.ByHand:
 			add(c, result.ChangeHandSize, "Change handSize or queues of %s, so that hands overlap less.", c.Level)
 			add(c, result.MoreQueues, "Give %s more queues.", c.Level)
@@ -67,8 +66,8 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 			add(c, result.LendLess, "Let %s lend fewer seats: a lower lendablePercent.", c.Level)
 			add(c, result.BorrowMore, "Let %s borrow more, and others lend more.", c.Level)
 		case result.BySeats:
-			add(c, result.MoreShares, "Give %s more shares.", c.Level)
-			add(c, result.Transfer, "Give %s shares of another level.", c.Level)
+			add(c, result.MoreShares, moreShares, c.Level)
+			add(c, result.Transfer, "Give %s shares of a level that does not need them.", c.Level)
 			add(c, result.LimitClient, "Let %s send less at a time.", who)
 		case result.ByWideLists:
 			add(c, result.ListLevel, "Give the lists of %s a priority level of their own.", who)
@@ -102,6 +101,9 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 	}
 	return all
 }
+
+// moreShares is the remedy of more seats. Those of other levels are not free.
+const moreShares = "Give %s more seats: shares, as far as other levels can spare them, or else more seats of the server."
 
 // isOneOfEquals says whether another flow asks for at least half as much as the first.
 func isOneOfEquals(flows []result.CauseFlow) bool {
