@@ -219,6 +219,13 @@ PROBLEMS := 40
 tune-random: ## let apfsim tune solve PROBLEMS (40) random problems, and search for their answers exhaustively
 	go test ./experiment/tune -count=1 -timeout 24h -v -run '^Test(RandomProblems|PromisedProbability)$$' -args -randomproblems $(PROBLEMS)
 
+# An overload takes about ten seconds of a core.
+OVERLOADS := 500
+
+.PHONY: advice-check
+advice-check: ## run candidates of tune for OVERLOADS (500) random overloads beside a control plane that it does not know
+	go test ./experiment/tune -count=1 -timeout 24h -v -run '^TestCandidatesSpareAControlPlaneThatIsNotInTheScenario$$' -args -overloads $(OVERLOADS)
+
 .PHONY: random
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)

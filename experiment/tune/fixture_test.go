@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"apfsim/experiment"
+	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
 
@@ -60,6 +61,19 @@ spec:
 // the level readers, and the level spare has few requests.
 func readers(t *testing.T, text string, kinds []string) *Answer {
 	t.Helper()
+	a, err := Run(t.Context(), Options{Scenario: loadText(t, text), Kinds: kinds, Probability: 0.9, Confidence: 0.95, Budget: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.search.all) == 0 {
+		t.Fatal("the search has listed no candidates")
+	}
+	return a
+}
+
+// loadText loads a scenario that is no file.
+func loadText(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "readers.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,12 +82,5 @@ func readers(t *testing.T, text string, kinds []string) *Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Run(t.Context(), Options{Scenario: sc, Kinds: kinds, Probability: 0.9, Confidence: 0.95, Budget: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(a.search.all) == 0 {
-		t.Fatal("the search has listed no candidates")
-	}
-	return a
+	return sc
 }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,8 +10,10 @@ import (
 	"testing"
 
 	"apfsim/core/config"
+	"apfsim/experiment"
 	"apfsim/lint"
 	"apfsim/lint/identity"
+	"apfsim/sim/scenario"
 )
 
 // overload draws a configuration and a load that fills one of its levels: the suggested levels or levels of somebody's own, with
@@ -123,7 +126,7 @@ func unsafe(p *problem, c *Candidate) string {
 }
 
 // safeOverloads is how many random overloads are looked at.
-const safeOverloads = 8
+const safeOverloads = 4
 
 // Whatever the configuration and the overload, no candidate takes from others, moves requests to where others must not wait, or matches
 // more than is meant.
@@ -147,4 +150,64 @@ func TestCandidatesAreSafe(t *testing.T) {
 	if candidates < 20*safeOverloads || moves < 3*safeOverloads {
 		t.Errorf("%d candidates, %d with FlowSchemas; want more", candidates, moves)
 	}
+}
+
+var overloads = flag.Int("overloads", 2, "run candidates for so many random overloads beside a control plane that they do not know")
+
+// controlPlane is what nobody told the search about: the control plane of a small cluster.
+const controlPlane = `  - {name: cp-leases, clients: 10, as: {node: "node-{i}"}, request: {verb: update, group: coordination.k8s.io, resource: leases, namespace: kube-node-lease, name: "node-{i}"}, execution: 5ms, arrivals: {poisson: {rate: 0.5/s}}}
+  - {name: cp-nodes, clients: 10, as: {node: "node-{i}"}, request: {verb: get, resource: secrets, namespace: a, name: "s-{i}"}, execution: {exponential: {mean: 10ms}}, arrivals: {poisson: {rate: 2/s}}}
+  - {name: cp-scheduler, as: {user: "system:kube-scheduler"}, request: {verb: create, resource: pods, subresource: binding, namespace: a, name: p}, execution: {exponential: {mean: 10ms}}, arrivals: {poisson: {rate: 20/s}}}
+  - {name: cp-controllers, as: {user: "system:kube-controller-manager"}, request: {verb: update, resource: endpoints, namespace: a, name: e}, execution: {exponential: {mean: 10ms}}, arrivals: {poisson: {rate: 20/s}}}
+  - {name: cp-kube-system, clients: 5, as: {serviceAccount: "kube-system/controller-{i}"}, request: {verb: list, group: apps, resource: replicasets}, execution: {exponential: {mean: 20ms}}, arrivals: {poisson: {rate: 2/s}}}
+  - {name: cp-elections, clients: 2, as: {user: "system:kube-controller-manager"}, request: {verb: update, group: coordination.k8s.io, resource: leases, namespace: kube-system, name: kcm}, execution: 5ms, arrivals: {constant: {rate: 0.5/s}}}
+`
+
+// waitsOfControlPlane runs a scenario and returns the longest wait p99 of the control plane; a request that was not served is a minute.
+func waitsOfControlPlane(t *testing.T, sc *scenario.Scenario) (ns int64) {
+	t.Helper()
+	run := experiment.BeginTrials(t.Context(), experiment.Plan{N: 1, Run: func(int) *scenario.Scenario { return sc }})
+	defer run.Stop()
+	trial, err := run.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range trial.Summary.Workloads {
+		g := &trial.Summary.Workloads[i]
+		if !strings.HasPrefix(g.Name, "cp-") {
+			continue
+		}
+		if p99, _, ok := g.WaitP99Ns(); ok {
+			ns = max(ns, p99)
+		}
+		if g.NotServedTotal() > 0 {
+			ns = max(ns, 60e9)
+		}
+	}
+	return ns
+}
+
+// A change that a search without the control plane in its scenario lists makes nobody of the control plane wait for more than 100 ms longer.
+func TestCandidatesSpareAControlPlaneThatIsNotInTheScenario(t *testing.T) {
+	const longerNs, each = 100_000_000, 12
+	ran := 0
+	for number := range *overloads {
+		text := strings.Replace(overload(number), "base: Mandatory", "base: Suggested", 1)
+		listed := readers(t, text, append([]string{"server"}, Usual...)).search.all
+		whole := loadText(t, strings.Replace(text, "  workload:\n", "  workload:\n"+controlPlane, 1))
+		before := waitsOfControlPlane(t, whole)
+		for i, c := range listed {
+			if i%max(1, len(listed)/each) != 0 {
+				continue
+			}
+			ran++
+			if after := waitsOfControlPlane(t, c.scenarioOf(whole)); after > before+longerNs {
+				t.Errorf("overload %d: with %s (%s), the control plane waits %d ms instead of %d ms", number, c.ID, c.Sentence, after/1e6, before/1e6)
+			}
+		}
+	}
+	if ran < *overloads {
+		t.Errorf("%d candidates were run; want more", ran)
+	}
+	t.Logf("%d candidates of %d overloads", ran, *overloads)
 }
