@@ -143,10 +143,14 @@ func TestClientsOfALogHaveRows(t *testing.T) {
 	r := m.Result()
 	judge.Verdict(r)
 	v := r.Summary.Verdict
-	if len(v.Harmed) == 0 || v.Harmed[0].Name != "ci-54:deployer" || v.Harmed[0].Flow != "shared/system:serviceaccount:ci-54:deployer" || v.Harmed[0].Level != "shared" {
+	if len(v.Harmed) != 2 || v.Harmed[0].Role != result.Victim || v.Harmed[0].Name != "ci-55:deployer" {
 		t.Fatalf("%+v", v.Harmed)
 	}
-	if f := v.Causes[0].Flows; v.Causes[0].Kind != result.ByDemand || f[0].Name != "ci-54:deployer" || f[0].Rejected != v.Harmed[0].NotServed.Rejected {
+	h := &v.Harmed[1]
+	if h.Role != result.WasLimited || h.Name != "ci-54:deployer" || h.Flow != "shared/system:serviceaccount:ci-54:deployer" || h.Level != "shared" {
+		t.Fatalf("%+v", h)
+	}
+	if f := v.Causes[0].Flows; v.Causes[0].Kind != result.ByDemand || f[0].Name != "ci-54:deployer" || f[0].Rejected != h.NotServed.Rejected {
 		t.Errorf("%+v", v.Causes[0])
 	}
 	if !strings.Contains(v.Causes[0].Sentence, "ci-54:deployer asked for") {

@@ -29,11 +29,10 @@ var descriptions = map[string]told{
 	"controller-write-loop":    {kinds(result.ByDemand), "doom"},
 	"crash-and-reconnect":      {kinds(result.ByStoppedServer), "agents"},
 	// "each with a read and a transaction of etcd, which takes 8 ms on average here. After 60 s the request is at its deadline"
-	"deletecollection-of-10000": {kinds(result.ByEtcd), "cleaner"},
-	"edit-undone":               {kinds(result.BySeats), "jobs-after-edit"},
-	"edit-kept":                 {kinds(result.BySeats), "jobs-after-edit"},
-	"elephants-and-mice":        {kinds(result.ByDemand), "elephants"},
-	"exempt-demand-low":         {kinds(result.BySeats), "tenants"},
+	"edit-undone":        {kinds(result.BySeats), "jobs-after-edit"},
+	"edit-kept":          {kinds(result.BySeats), "jobs-after-edit"},
+	"elephants-and-mice": {kinds(result.ByDemand), "elephants"},
+	"exempt-demand-low":  {kinds(result.BySeats), "tenants"},
 	// "So every level gets only its lower limit"
 	"exempt-demand-high": {kinds(result.ByLending), "tenants"},
 	"exempt-outers":      {kinds(result.ByWebhook), "restore"},
@@ -42,7 +41,7 @@ var descriptions = map[string]told{
 	"informer-restart":        {kinds(result.ByLending), "informers"},
 	"informers-at-scale-list": {kinds(result.ByMemory), "informers"},
 	// "their initial events take 200 s of the processor"
-	"informers-at-scale-pods": {kinds(result.ByCores), "agents"},
+	"informers-at-scale-pods": {kinds(result.ByCores, result.ByLending), "agents"},
 	"isolate-list-events":     {kinds(result.ByDemand), "list-events"},
 	// The server opens watches on 0.32 cores, and the lists of the informers are at the limit of requests in flight.
 	"kubelets-close-connections-5000": {kinds(result.ByInFlightLimit), "kubelets"},
@@ -82,7 +81,6 @@ var descriptions = map[string]told{
 	"upgrade-fight":         {kinds(result.ByDemand), "controller"},
 	"upgrade-without-fight": {kinds(result.ByDemand), "controller"},
 	// A write keeps seats for long after it was executed: the level has too many requests of too many seats.
-	"watch-fan-out":           {kinds(result.ByDemand, result.ByWideLists), "watched"},
 	"watch-storm":             {kinds(result.ByDemand), "initial-events"},
 	"webhook-deadlock":        {kinds(result.ByWebhook), "controllers"},
 	"webhook-deadlock-ignore": {kinds(result.ByWebhook), "controllers"},
@@ -92,14 +90,20 @@ var descriptions = map[string]told{
 	// "the exporters of 30 teams list pods at the same level, each 40 at a time"
 	"autoscaler-lease-behind-lists": {kinds(result.ByDemand), "exporters"},
 	// "although it borrows more than 100 seats", "which then takes seats back"
-	"policy-engine-behind-operators": {kinds(result.ByLending), "operators"},
+	"chunked-lists":                            {kinds(result.ByClientLimit), "slow"},
+	"chunked-lists-without-snapshots":          {kinds(result.ByClientLimit), "slow"},
+	"conflict-put-against-patch-against-apply": {kinds(result.ByConflict), ""},
+	"lost-update-without-a-version":            {kinds(result.ByConflict), ""},
+	"policy-engine-behind-operators":           {kinds(result.ByLending), "operators"},
 	// "which has lent all but 56 of its 245"
 	"sandbox-claims-burst": {kinds(result.ByLending), "tenants"},
 }
 
-// onlyUnfinished are the scenarios whose descriptions tell of no harm, and of which some requests are open when the run ends
-// that are older than their p99.
-var onlyUnfinished = []string{"list-cost-table-in-flight-hundred-seats", "exempt-outers-exempt-webhook", "max-in-flight-none", "more-seats-less-throughput", "upgrade-before-1-26"}
+// untold are the scenarios whose descriptions tell of no harm, although there is some.
+var untold = []string{
+	"upgrade-before-1-26",              // jobs starve at a level of the upgraded configuration
+	"slow-watcher-stalls-its-resource", // the warning is of the watches that are closed, and has no cause
+}
 
 func kinds(all ...result.Kind) []result.Kind { return all }
 
@@ -112,9 +116,9 @@ func TestVerdictsOfTheLibrary(t *testing.T) {
 		seen[s.Name] = true
 		bad := v.Status == result.Harm || v.Status == result.Warning
 		switch {
-		case slices.Contains(onlyUnfinished, s.Name):
-			if n := s.Total.NotServed; n == nil || n.Total() != n.Unfinished {
-				t.Errorf("%s: %s %s", s.Name, v.Status, v.Sentence)
+		case slices.Contains(untold, s.Name):
+			if !bad {
+				t.Errorf("%s is %s %s", s.Name, v.Status, v.Sentence)
 			}
 		case !is && bad:
 			t.Errorf("%s is %s, and its description tells of no cause: %s", s.Name, v.Status, v.Sentence)

@@ -421,11 +421,7 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 		c.Sentence = fmt.Sprintf("The requests of %s asked for %s of its seats.", l.Name, format.Percent(demand/max(seats, 1)))
 	case demand > seats && len(over) > 0 && d.alike(flows):
 		c.Kind = result.BySeats
-		alike := ", none for much more than the others"
-		if len(flows) == 1 {
-			alike = ", where nobody else is"
-		}
-		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s%s: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name, alike)
+		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s, none for much more than the others: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name)
 	case len(over) > 0:
 		sum := 0.0
 		for _, f := range over {
@@ -451,8 +447,8 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 // alike says whether all flows of a level that were harmed ask for about the same: none for less than half of what another one does,
 // and neither do those of each workload together.
 func (d *diagnosis) alike(flows []*result.Flow) bool {
-	if len(flows) == 1 {
-		return true
+	if len(flows) < 2 { // one that is alone asked for too much
+		return false
 	}
 	largest := 0.0
 	for _, f := range flows {

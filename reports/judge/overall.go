@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"apfsim/reports/format"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -361,6 +362,9 @@ func sentence(r *result.Result, v *result.Overall) string {
 		}
 		return text + "."
 	}
+	if why == "" && v.Status == result.Warning && v.Decided != nil && v.Decided.Unit == "" {
+		return fmt.Sprintf("All %s were served; %s.", requests, v.Decided.Sentence)
+	}
 	return fmt.Sprintf("All %s were served%s%s.", requests, waitsAtMost(s), why)
 }
 
@@ -455,7 +459,7 @@ func waitsAtMost(s *result.Summary) string {
 	longestNs := int64(-1)
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
-		if ns, _, ok := g.WaitP99Ns(); ok && ns > longestNs {
+		if ns, n, ok := g.WaitP99Ns(); ok && measure.Enough(99, n) && ns > longestNs {
 			worst, longestNs = g, ns
 		}
 	}
@@ -465,7 +469,7 @@ func waitsAtMost(s *result.Summary) string {
 		return ""
 	case maxNs == 0:
 		return ", without a wait"
-	case longestNs == 0:
+	case longestNs <= 0:
 		return fmt.Sprintf("; the longest wait was %s", format.Duration(float64(maxNs)))
 	}
 	return fmt.Sprintf("; the wait p99 of %s was %s", worst.Name, format.Duration(float64(longestNs)))
