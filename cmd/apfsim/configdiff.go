@@ -129,6 +129,9 @@ func diffConfigurations(cmd *cobra.Command, flags *configFlags, args, cluster, a
 
 // upgradeOf returns the releases of an upgrade.
 func upgradeOf(from, to string) (*advice.UpgradeInput, error) {
+	if from == "" {
+		return nil, errors.New("--from: is missing; want the release before the upgrade")
+	}
 	var in advice.UpgradeInput
 	var err error
 	if in.From, err = releaseOf("from", from); err != nil {

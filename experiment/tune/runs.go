@@ -7,6 +7,7 @@ import (
 	"apfsim/core/flowcontrol"
 	"apfsim/experiment"
 	"apfsim/reports/judge"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
@@ -223,12 +224,25 @@ func (s *search) protected(c *Candidate, run *experiment.Trial) (string, error) 
 		for _, id := range []metric.Name{judge.Rejected, judge.WaitP99} {
 			n := id.With(metric.TagWorkload, w)
 			before, after, known := values(&n)
-			if known && loses(&n, before, after) && (n.Unit != metric.Nanoseconds || after > before+bystanderNs) {
+			if n.Metric == judge.WaitP99.Metric && !(waitsEnough(other.Summary, w) && waitsEnough(run.Summary, w)) {
+				continue // chance would decide
+			}
+			if known && loses(&n, before, after) && (n.Metric != judge.WaitP99.Metric || after > before+bystanderNs) {
 				return fmt.Sprintf("%s pays for it: %s got worse", w, n.String()), nil
 			}
 		}
 	}
 	return "", nil
+}
+
+// waitsEnough says whether a workload has as many waits in a run as a p99 needs.
+func waitsEnough(s *result.Summary, workload string) bool {
+	at := slices.IndexFunc(s.Workloads, func(g result.Group) bool { return g.Name == workload })
+	if at < 0 {
+		return false
+	}
+	_, n, _ := s.Workloads[at].WaitP99Ns()
+	return measure.Enough(99, n)
 }
 
 // bystanderNs is how much longer a bystander may wait at the 99th percentile.
