@@ -21,7 +21,7 @@ func (a *Answer) explainChanges(c *Candidate) {
 
 // because says why a field has its value.
 func (s *search) because(c *Candidate, ch *Change) string {
-	if c.searches(ch) {
+	if assumed := ch.From == nil && strings.HasSuffix(ch.Path, ".handSize"); c.searches(ch) && !assumed { // it follows from the seats
 		return s.becauseSearched(c, ch)
 	}
 	switch ch.Kind {
@@ -110,6 +110,9 @@ func (s *search) nearest(c *Candidate, ch *Change) (nearest *Candidate, value fl
 // goal, so that the number of runs is that of all that failed.
 func (s *search) fails(t *trials) string {
 	goal := s.worstGoal(t)
+	if goal == "" && t.Because == "" {
+		return "holds, but not with more load or longer executions"
+	}
 	if goal == "" {
 		return t.Because
 	}

@@ -24,6 +24,7 @@ func (c *counted) problem() randomProblem {
 	b.level("jobs", c.jobs, "", noBorrowing)
 	b.level("others", c.others-catchAllShares, "", noBorrowing)
 	b.add("jobs", "jobs", "app", 1, "constant: 50s", fmt.Sprintf("poisson: {rate: %.6g/s}", c.mean/10))
+	b.add("others", "others", "app", 1, "constant: 5ms", "constant: {rate: 1/s}")
 	b.goal("rejected{workload:jobs}", "count == 0")
 	return randomProblem{text: b.text(), kinds: []string{"lending", "levels"}}
 }
@@ -49,7 +50,7 @@ func (c *counted) solve(t *testing.T, seed uint64) *Answer {
 
 // seatsWith returns the seats of jobs with what an answer selected: at their level, or at one of their own.
 func (c *counted) seatsWith(a *Answer) int {
-	sc := a.Selected.scenarioOf(a.search.present)
+	sc := a.smallest().scenarioOf(a.search.present)
 	level := sc.Objects.FlowSchema("jobs").Spec.PriorityLevelConfiguration.Name
 	return seatsOf(divide(a.search.problem, sc), level).Nominal
 }

@@ -188,6 +188,13 @@ func moreShares(total, present, others int) (all []int) {
 	return all
 }
 
+// keep says whether levels with some shares keep nine tenths of their seats when the sum of all shares changes.
+func keep(total, before, after int, shares ...int) bool {
+	return !slices.ContainsFunc(shares, func(s int) bool {
+		return 10*nominalSeats(total, s, after) < 9*nominalSeats(total, s, before)
+	})
+}
+
 // erlangB returns the part of the requests that a level with c seats and no queue rejects, at a load of a seats.
 func erlangB(c int, a float64) float64 {
 	b := 1.0
@@ -254,6 +261,9 @@ func drawLoss(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		p.answer = ""
 		for _, v := range moreShares(total, hooks, 100-hooks) {
 			if nominalSeats(total, v, v+100-hooks) >= enough {
+				if !keep(total, 100, v+100-hooks, apps, catchAllShares) {
+					break
+				}
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of hooks %d", v)
 				appSeats = nominalSeats(total, apps, v+100-hooks)
 				break
@@ -417,7 +427,7 @@ func drawCap(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		p.answer = noChangeNeeded
 	default:
 		for _, v := range moreShares(total, shares, catchAllShares) {
-			if p.answer == "" && suffices(nominalSeats(total, v, v+catchAllShares), hand) {
+			if p.answer == "" && keep(total, all, v+catchAllShares, catchAllShares) && suffices(nominalSeats(total, v, v+catchAllShares), hand) {
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of readers %d", v)
 			}
 		}
@@ -516,7 +526,8 @@ func drawPlaces(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 }
 
 // drawWait draws bursts that wait for longer than a quarter of the request timeout: the last of n requests waits for
-// (⌈n/c⌉ − 1) executions. The answer is more shares.
+// (⌈n/c⌉ − 1) executions. The answer is more shares, or, if that takes too many seats from all others, those of a level that needs
+// few.
 func drawWait(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 	total, jobs, burst, timeout, execution := between(r, 30, 80), between(r, 5, 30), between(r, 60, 400), 20*between(r, 1, 3), uniform(r, 0.5, 3)
 	execution = math.Round(10*execution) / 10
@@ -533,9 +544,17 @@ func drawWait(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 		p.answer = noChangeNeeded
 	} else {
 		for _, v := range moreShares(total, jobs, 100-jobs) {
+			if !keep(total, 100, v+100-jobs, other, catchAllShares) {
+				break
+			}
 			if suffices(nominalSeats(total, v, v+100-jobs)) {
 				p.answer = fmt.Sprintf("nominalConcurrencyShares of jobs %d", v)
 				break
+			}
+		}
+		for d := 1; p.answer == noneSuffices && d < other; d++ {
+			if suffices(nominalSeats(total, jobs+d, 100)) {
+				p.answer = fmt.Sprintf("shares of jobs from other %d", d)
 			}
 		}
 	}
@@ -546,6 +565,7 @@ func drawWait(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 	b := builder{servers: fmt.Sprintf("maxRequestsInflight: %d, maxMutatingRequestsInflight: 20, requestTimeout: %ds", total-20, timeout), duration: "2m", warmup: "0s"}
 	b.level("jobs", jobs, oneQueue, noBorrowing)
 	b.level("other", other, "", noBorrowing)
+	b.add("other", "other", "app", 1, "constant: 5ms", "constant: {rate: 1/s}")
 	b.add("jobs", "jobs", "app", 1, fmt.Sprintf("constant: %vs", execution), fmt.Sprintf("burst: {at: 1s, requests: %d, every: 60s}", burst))
 	b.goal("rejected{workload:jobs}", "rate == 0")
 	p.text = b.text()
@@ -553,7 +573,7 @@ func drawWait(r *rand.Rand, goal aim) (p randomProblem, ok bool) {
 }
 
 // drawOwnLevel draws a flood that fills the only queue of a level. The answer is a level of its own for login, with
-// as many seats as Erlang C says; hands and queues must not be changed.
+// as many seats as Erlang C says, which all levels give, or, if that is too much, the level of the flood; hands and queues must not be changed.
 func drawOwnLevel(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 	const minutes, ms = 5, 50
 	total, enough := between(r, 20, 40), between(r, 3, 9)
@@ -566,9 +586,14 @@ func drawOwnLevel(r *rand.Rand, _ aim) (p randomProblem, ok bool) {
 		return p, false
 	}
 	for _, v := range moreShares(total, 0, 100) {
-		if nominalSeats(total, v, v+100) >= enough {
+		if nominalSeats(total, v, v+100) >= enough && keep(total, 100, v+100, 95, catchAllShares) {
 			p.answer = fmt.Sprintf("own-level login %d", v)
 			break
+		}
+	}
+	for v := 1; p.answer == ""; v++ {
+		if nominalSeats(total, v, 100) >= enough {
+			p.answer = fmt.Sprintf("own-level login from shared %d", v)
 		}
 	}
 	b := builder{servers: fmt.Sprintf("maxRequestsInflight: %d, maxMutatingRequestsInflight: 0", total), duration: fmt.Sprintf("%dm", minutes), warmup: "5s"}
