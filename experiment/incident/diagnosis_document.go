@@ -151,7 +151,11 @@ func (d *Diagnosis) triedText() string {
 	case !*r.Holds:
 		return " (tried: it does not help enough)"
 	}
-	return fmt.Sprintf(" (tried: %s of the requests of those hurt are not served, before %s)", format.Percent(r.NotServed.After), format.Percent(r.NotServed.Before))
+	text := fmt.Sprintf(" (tried: %s of the requests of those hurt are not served, before %s", format.Percent(r.NotServed.After), format.Percent(r.NotServed.Before))
+	if r.Fitted != nil {
+		text += "; in the scenario fitted to the log: " + fittedText(r.Fitted)
+	}
+	return text + ")"
 }
 
 // answerTable has the rows that answer who, when and how.

@@ -138,6 +138,9 @@ func (d *Diagnosis) addRemedies() {
 	d.Verdict.Try = d.Verdict.Try[:0]
 	for i := range all {
 		r := &all[i]
+		if r.Holds != nil && !*r.Holds {
+			continue // what does not help is no advice; the table of what was tried has it
+		}
 		of := causes[r.ID]
 		if of == nil {
 			of = []string{}
@@ -201,7 +204,7 @@ func (d *Diagnosis) remedyTable() *report.Table {
 			before, after = format.Percent(r.NotServed.Before), format.Percent(r.NotServed.After)
 		}
 		if f := r.Fitted; f != nil {
-			fitted = fmt.Sprintf("%d of %d runs, before %d of %d", f.After.Passes, f.After.Runs, f.Before.Passes, f.Before.Runs)
+			fitted = fittedText(f)
 			if h := f.LeastCapacity; h != nil {
 				fitted += fmt.Sprintf("; with the least capacity of its interval %d of %d", h.Passes, h.Runs)
 			}
@@ -212,6 +215,14 @@ func (d *Diagnosis) remedyTable() *report.Table {
 		t.AddTexts(r.Sentence, holds, before, after, fitted)
 	}
 	return t
+}
+
+// fittedText says in how many runs of the fitted scenario a change holds, as far as that proves anything.
+func fittedText(f *tune.Elsewhere) string {
+	if !f.Proves() {
+		return fmt.Sprintf("no proof: nobody is harmed in %d of %d runs without the change", f.Before.Passes, f.Before.Runs)
+	}
+	return fmt.Sprintf("%d of %d runs, before %d of %d", f.After.Passes, f.After.Runs, f.Before.Passes, f.Before.Runs)
 }
 
 // remedyNotes say who loses by the cheapest change, and how it was tried.

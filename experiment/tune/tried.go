@@ -122,7 +122,7 @@ func shareOf(all []float64) Share {
 }
 
 // Elsewhere is in how many runs of another scenario of the same users no request of the users that the goals are about is
-// rejected: without the selected change, and with it.
+// rejected, or waits for a second at the 99th percentile: without the selected change, and with it.
 type Elsewhere struct {
 	Before Holds `json:"before"`
 	After  Holds `json:"after"`
@@ -130,6 +130,9 @@ type Elsewhere struct {
 	LeastCapacity    *Holds `json:"leastCapacity,omitempty"`
 	GreatestCapacity *Holds `json:"greatestCapacity,omitempty"`
 }
+
+// Proves says whether the other scenario is evidence for the change: without it, the goals do not hold in each run.
+func (e *Elsewhere) Proves() bool { return e.Before.Passes < e.Before.Runs }
 
 // Elsewhere runs the selected change in another scenario of the same users, such as one that is fitted to a log that is
 // replayed. Without runs, the goals are about none of its users.
@@ -203,7 +206,7 @@ func (s *search) goalsOfUsers(sc *scenario.Scenario) (metric.Thresholds, error) 
 		w := &sc.Spec.Workload[i]
 		for k := range w.Clients {
 			if user, _ := w.As.For(k); users[user] {
-				texts = append(texts, "rejected{workload:"+w.Name+"}: rate == 0")
+				texts = append(texts, "rejected{workload:"+w.Name+"}: rate == 0", "wait{workload:"+w.Name+"}: p99 < 1s")
 				break
 			}
 		}
