@@ -166,7 +166,7 @@ func TestRemediesAreThoseOfTheReference(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "### What may help")
 	section, _, _ = strings.Cut(section, "### ")
-	for _, id := range []result.RemedyID{result.NoChange, result.MergeFlows, result.Move, result.OwnLevel, result.MoreQueues, result.ChangeHandSize,
+	for _, id := range []result.RemedyID{result.NoChange, result.MergeFlows, result.OwnLevel, result.MoreQueues, result.ChangeHandSize,
 		result.MoreShares, result.Transfer, result.LendLess, result.BorrowMore, result.ListLevel, result.RaiseInFlightLimit, result.MoreReplicas,
 		result.LimitClient, result.ListInPages, result.WatchInstead} {
 		if !strings.Contains(section, "`"+string(id)+"`") {

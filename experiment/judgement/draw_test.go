@@ -210,7 +210,7 @@ func (d *drawing) fullQueues() {
 func (d *drawing) burst() {
 	d.truth = "status: [harm], firstCauses: [seats, demand], victims: [operators], limited: []"
 	d.line("duration: 60s")
-	seats := d.level(15, 60, fmt.Sprintf("queues: 128, handSize: 8, queueLengthLimit: 100"))
+	seats := d.level(15, 60, "queues: 128, handSize: 8, queueLengthLimit: 100")
 	clients, mean := d.between(20, 60), d.uniform(40, 200)
 	each := int(math.Ceil(float64(seats) * d.uniform(4, 10) / (mean / 1000) / float64(clients)))
 	d.client("  - {name: operators, clients: %d, as: {serviceAccount: \"ops/op-{i}\"}, request: {verb: get, resource: configmaps, namespace: ops, name: c}, execution: {exponential: {mean: %.3fms}}, arrivals: {burst: {at: %ds, requests: %d}}}",

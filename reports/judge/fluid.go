@@ -228,18 +228,8 @@ func (h harm) relief(without harm) float64 {
 	return min(1, max(0, 1-without.sum()/h.sum()))
 }
 
-// working returns what so many seats do in a second.
-func working(seats func(*step) float64) func(*step) float64 {
-	return func(s *step) float64 { return seats(s) * s.rate }
-}
-
 // workOf is what the seats of a level did in a second.
 func workOf(s *step) float64 { return s.limit * s.rate }
-
-// gained returns what they would do if part of what was lost were not.
-func gained(why lostPart) func(*step) float64 {
-	return func(s *step) float64 { return s.limit * s.rate / max(1-s.lost[why], s.rate) }
-}
 
 func all(*step) float64 { return 1 }
 

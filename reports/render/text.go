@@ -110,7 +110,6 @@ func (t *textWriter) answer(d *report.Document) {
 	if a := d.Answer; a != nil {
 		style := map[report.Judgement]string{report.Bad: red, report.Good: green, report.Neutral: yellow}[a.Judgement]
 		t.sentences(style, []string{a.Status + "  " + a.Sentence})
-		t.sentences("", []string{a.Decided})
 	}
 	if d.Replay != nil {
 		style := ""
@@ -120,6 +119,7 @@ func (t *textWriter) answer(d *report.Document) {
 		t.sentences(style, d.Replay.Sentences)
 	}
 	if a := d.Answer; a != nil {
+		t.sentences("", []string{a.Decided})
 		for _, why := range a.Why {
 			t.marked("- ", "", why)
 		}
