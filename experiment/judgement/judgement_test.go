@@ -1,5 +1,5 @@
-// Package judgement has systems of which it is known before they are run what is harm, who is a victim and why, and compares what
-// the program says about them.
+// Package judgement compares what the program says with systems of which it is known before they are run what is harm, who is a
+// victim and why.
 package judgement
 
 import (
