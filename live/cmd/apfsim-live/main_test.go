@@ -276,8 +276,8 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 	if len(f.requests()) > 0 || len(f.own) > 0 {
 		t.Errorf("the server has received %v %v, want nothing", f.requests(), f.own)
 	}
-	s = call(t, t.Context(), scenarioFile(t, "100ms", strings.ReplaceAll(reader, "configmaps", "configmap")), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
-	s.want(t, statusFailed, `the server does not serve configmap (did you mean "configmaps"?)`)
+	s = call(t, t.Context(), scenarioFile(t, "100ms", strings.ReplaceAll(reader, "resource: configmaps", "group: example.com, resource: gadget")), "--kubeconfig", f.kubeconfig(t, "secret"), "--yes")
+	s.want(t, statusFailed, `the server does not serve gadget.example.com (did you mean "gadgets"?)`)
 	if n := len(f.requests()); n > 0 {
 		t.Errorf("the server has received %d requests, want none", n)
 	}
