@@ -2,7 +2,9 @@ package atomicfile
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -61,4 +63,16 @@ func endedFolders(dirs []string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	unfinished.folders = slices.DeleteFunc(unfinished.folders, func(dir string) bool { return slices.Contains(dirs, dir) })
+}
+
+// removeUnused removes the folders that are empty, inner ones first, and in which no set is about to make one.
+func removeUnused(dirs []string) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	for _, dir := range slices.Backward(dirs) {
+		within := dir + string(filepath.Separator)
+		if !slices.ContainsFunc(unfinished.folders, func(other string) bool { return other == dir || strings.HasPrefix(other, within) }) {
+			os.Remove(dir) // fails if the folder is not empty
+		}
+	}
 }

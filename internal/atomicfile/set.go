@@ -150,16 +150,14 @@ func (s *Set) Commit() (err error) {
 }
 
 // Discard removes the temporary files, and the folders that MakeFolder created unless other files
-// are in them. After a successful Commit it does nothing.
+// are in them, or another set is making a folder there. After a successful Commit it does nothing.
 func (s *Set) Discard() error {
 	var failures []error
 	for _, f := range s.files {
 		failures = append(failures, f.Discard())
 	}
-	for _, dir := range slices.Backward(s.made) {
-		os.Remove(dir) // fails if the folder is not empty
-	}
 	endedFolders(s.made)
+	removeUnused(s.made)
 	s.files, s.stale, s.made = nil, nil, nil
 	return errors.Join(failures...)
 }

@@ -198,3 +198,23 @@ func TestAFileDoesNotReplaceAFolder(t *testing.T) {
 		t.Errorf("the folder has %v", got)
 	}
 }
+
+// Of two runs into one folder, one fails while the other is about to make its own folder there: that one finds its way.
+func TestAFailedSetLeavesTheFolderOfAnother(t *testing.T) {
+	for range 100 {
+		out := filepath.Join(t.TempDir(), "out")
+		var failed, other Set
+		if err := failed.MakeFolder(out); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- other.MakeFolder(filepath.Join(out, "a", "b", "c")) }()
+		err := errors.Join(failed.Discard(), <-done)
+		if _, missing := os.Stat(filepath.Join(out, "a", "b", "c")); err != nil || missing != nil {
+			t.Fatal(err, missing)
+		}
+		if err := other.Discard(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
