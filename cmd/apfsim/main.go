@@ -108,7 +108,7 @@ type checkedWriter struct {
 }
 
 func newCheckedWriter(w io.Writer) *checkedWriter {
-	return &checkedWriter{Writer: w, printable: format.PrintableWriter{Next: w, Styles: true}}
+	return &checkedWriter{Writer: w, printable: format.PrintableWriter{Next: w}}
 }
 
 func (o *checkedWriter) Write(b []byte) (int, error) {

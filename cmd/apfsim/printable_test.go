@@ -14,7 +14,7 @@ import (
 )
 
 // hostile is a name that changes the title and the colours of a terminal, and the direction of what follows.
-const hostile = "u\x1b]0;owned\x07\x1b[2J\u009b31m\u202eexe"
+const hostile = "u\x1b[31mred\x1b]0;owned\x07\x1b[2J\u009b31m\u202eexe"
 
 // controls returns what text has that a terminal would carry out.
 func controls(text string) (found []rune) {

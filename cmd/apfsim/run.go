@@ -315,6 +315,9 @@ func textOptions(w io.Writer, noColor bool) format.TextOptions {
 	} else {
 		options.Colour = false
 	}
+	if o, ok := w.(*checkedWriter); ok {
+		o.printable.Styles = options.Colour // a document has no styles but those of its layout
+	}
 	return options
 }
 

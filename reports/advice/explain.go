@@ -136,6 +136,17 @@ func Explain(r *rules.Rules, objects config.Objects, serverLimit int, q Question
 		return e, nil
 	}
 	work := request.Estimate(level.SeatCap())
+	if r.CacheUnversioned { // the estimator assumes an etcd by which the cache knows that it is current
+		without := *r
+		without.CacheUnversioned = false
+		fromStore, err := estimate.NewEstimator(&without, known).NewRequest(a, q.Query)
+		if err != nil {
+			return nil, err
+		}
+		if n := fromStore.Estimate(level.SeatCap()).InitialSeats; n != work.InitialSeats {
+			e.Notes = append(e.Notes, fmt.Sprintf("the seats assume that the watch cache serves the list; from etcd (before 3.4.31 or 3.5.13, or where ConsistentListFromCache is off), they are %d", n))
+		}
+	}
 	e.Seats = &ExplainedSeats{
 		InitialSeats:        work.InitialSeats,
 		FinalSeats:          work.FinalSeats,

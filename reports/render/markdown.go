@@ -12,7 +12,7 @@ import (
 
 // Markdown writes a document as GitHub's Markdown has it.
 func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
-	d = d.In(report.Markdown)
+	d = texts(d.In(report.Markdown), markdown)
 	var b bytes.Buffer
 	block := func(write func()) { // blocks have an empty line between them
 		if b.Len() > 0 {
@@ -29,7 +29,7 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 			markdownRow(&b, "", "", "")
 			markdownRow(&b, "---", "---", "---")
 			for _, s := range d.Sides {
-				markdownRow(&b, s.Name, code(s.Label), s.Ran)
+				markdownRow(&b, s.Name, s.Label, s.Ran)
 			}
 		})
 	} else if d.Ran != "" {
@@ -37,24 +37,24 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 	}
 	if a := d.Answer; a != nil {
 		if d.Headline == "" {
-			line("**%s** %s", a.Status, format.Printable(a.Sentence))
+			line("**%s** %s", a.Status, a.Sentence)
 		}
 		if a.Decided != "" {
-			line("%s", format.Printable(a.Decided))
+			line("%s", a.Decided)
 		}
 		if len(a.Why) > 0 {
 			block(func() {
 				for _, why := range a.Why {
-					fmt.Fprintf(&b, "- %s\n", format.Printable(why))
+					fmt.Fprintf(&b, "- %s\n", why)
 				}
 			})
 		}
 	}
 	if d.Replay != nil {
-		line("%s", format.Printable(d.Replay.Text()))
+		line("%s", d.Replay.Text())
 	}
 	if len(d.How) > 0 {
-		line("%s", format.Printable(strings.Join(d.How, " ")))
+		line("%s", strings.Join(d.How, " "))
 	}
 	for _, s := range d.Sections {
 		for _, p := range s.Parts {
@@ -66,7 +66,7 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 					block(func() { markdownTable(&b, t) })
 				}
 				if t.Missing != "" {
-					line("%s", format.Printable(t.Missing))
+					line("%s", t.Missing)
 				}
 			}
 			if p.Note != "" {
@@ -75,7 +75,7 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 		}
 	}
 	for _, warning := range d.Warnings {
-		line("> Note: %s.", format.Printable(warning))
+		line("> Note: %s.", warning)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -102,9 +102,6 @@ func markdownTable(b *bytes.Buffer, table *report.Table) {
 		cells := make([]string, len(row))
 		for i := range row {
 			cells[i] = row[i].Line()
-			if row[i].Code && cells[i] != "" {
-				cells[i] = code(cells[i])
-			}
 		}
 		markdownRow(b, cells...)
 	}
@@ -132,16 +129,4 @@ func markdownRow(b *bytes.Buffer, cells ...string) {
 		b.WriteString("| " + strings.ReplaceAll(cell, "|", "\\|") + " ")
 	}
 	b.WriteString("|\n")
-}
-
-// code writes text as Markdown code, fenced by more backquotes than the text has in a row.
-func code(text string) string {
-	fence := "`"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	if len(fence) > 1 {
-		return fence + " " + format.Printable(text) + " " + fence
-	}
-	return fence + format.Printable(text) + fence
 }

@@ -31,6 +31,7 @@ const leastName = 15
 
 // Text writes a document for a terminal.
 func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
+	d = texts(d, printable)
 	if options.Brief {
 		return brief(w, d, options)
 	}
@@ -74,7 +75,7 @@ func Text(w io.Writer, d *report.Document, options format.TextOptions) error {
 func (t *textWriter) head(d *report.Document) {
 	if len(d.Sides) > 0 && t.narrow {
 		for _, s := range d.Sides {
-			fmt.Fprintf(t, "%s  %s\n", t.paint(bold, s.Name), format.Printable(s.Label))
+			fmt.Fprintf(t, "%s  %s\n", t.paint(bold, s.Name), s.Label)
 			for _, line := range format.Wrap(s.Ran, t.options.Width-6) {
 				fmt.Fprintln(t, t.paint(dim, "      "+line))
 			}
@@ -82,11 +83,11 @@ func (t *textWriter) head(d *report.Document) {
 	} else if len(d.Sides) > 0 {
 		sides := aligned{left: []bool{true, true, true}}
 		for _, s := range d.Sides {
-			sides.row(t.paint(bold, s.Name), format.Printable(s.Label), s.Ran)
+			sides.row(t.paint(bold, s.Name), s.Label, s.Ran)
 		}
 		sides.write(t, func(_ int, line string) string { return strings.TrimPrefix(line, "  ") })
 	} else if d.Name != "" {
-		name, ran := format.Printable(d.Name), d.Ran
+		name, ran := d.Name, d.Ran
 		if room := t.options.Width - shownWidth(name) - 2; t.narrow && shownWidth(ran) > room {
 			indent := shownWidth(name) + 2
 			if room < leastAnswer { // below the name
@@ -101,7 +102,7 @@ func (t *textWriter) head(d *report.Document) {
 // next writes the command to type next.
 func (t *textWriter) next(d *report.Document) {
 	if d.Next != "" {
-		fmt.Fprintf(t, "\nNext: %s\n", format.Printable(d.Next))
+		fmt.Fprintf(t, "\nNext: %s\n", d.Next)
 	}
 }
 
@@ -133,7 +134,7 @@ func (t *textWriter) description(d *report.Document) {
 			t.separate()
 		}
 		for _, how := range d.How {
-			for _, line := range format.Wrap(format.Printable(how), t.options.Width) {
+			for _, line := range format.Wrap(how, t.options.Width) {
 				fmt.Fprintln(t, t.paint(dim, line))
 			}
 		}
@@ -149,7 +150,7 @@ func (t *textWriter) description(d *report.Document) {
 		fmt.Fprintln(t, t.paint(bold, "Scenario"))
 	}
 	for _, text := range d.Description {
-		for _, line := range format.Wrap(format.Printable(strings.Join(strings.Fields(text), " ")), t.options.Width) {
+		for _, line := range format.Wrap(strings.Join(strings.Fields(text), " "), t.options.Width) {
 			fmt.Fprintln(t, line)
 		}
 	}
@@ -165,12 +166,12 @@ func (t *textWriter) part(p *report.Part) {
 		if !p.Tight {
 			t.separate()
 		}
-		fmt.Fprintln(t, format.PrintableLines(p.Paragraph))
+		fmt.Fprintln(t, p.Paragraph)
 	}
 	t.list(p.Heading, p.List)
 	t.items(p)
 	if p.Note != "" {
-		t.note(format.Printable(p.Note))
+		t.note(p.Note)
 	}
 }
 
@@ -228,7 +229,7 @@ func (t *textWriter) list(heading string, sentences []string) {
 	t.heading(heading)
 	for _, sentence := range sentences {
 		mark := "  - "
-		for _, line := range format.Wrap(format.Printable(sentence), min(listWidth, t.options.Width-4)) {
+		for _, line := range format.Wrap(sentence, min(listWidth, t.options.Width-4)) {
 			fmt.Fprintln(t, mark+line)
 			mark = "    "
 		}
@@ -263,7 +264,6 @@ func (t *textWriter) items(p *report.Part) {
 // indented writes a text with spaces before it. If it is wider than width, it is wrapped, with two more spaces before its
 // other lines.
 func (t *textWriter) indented(spaces, text string, width int) {
-	text = format.Printable(text)
 	lines, room := []string{text}, max(leastAnswer, width-len(spaces)-2)
 	if shownWidth(text) > room {
 		lines = format.Wrap(text, room)
@@ -324,7 +324,7 @@ func (t *textWriter) rows(table *report.Table) {
 	for _, row := range table.Rows {
 		cells := make([]string, len(row))
 		for i := range row {
-			cells[i] = format.Printable(row[i].Line())
+			cells[i] = row[i].Line()
 			if row[i].Few > 0 && t.options.Colour {
 				cells[i] = dimBegin + cells[i] + dimEnd
 			}
@@ -374,11 +374,11 @@ func (t *textWriter) rows(table *report.Table) {
 func (t *textWriter) pairs(table *report.Table) {
 	first := 0
 	for _, row := range table.Rows {
-		first = max(first, shownWidth(format.Printable(row[0].Text)))
+		first = max(first, shownWidth(row[0].Text))
 	}
 	for _, row := range table.Rows {
-		name := format.Printable(row[0].Text)
-		for _, line := range format.Wrap(format.Printable(row[1].Text), max(leastAnswer, t.options.Width-first-2)) {
+		name := row[0].Text
+		for _, line := range format.Wrap(row[1].Text, max(leastAnswer, t.options.Width-first-2)) {
 			fmt.Fprintf(t, "%s%s  %s\n", name, strings.Repeat(" ", first-shownWidth(name)), line)
 			name = ""
 		}
@@ -487,7 +487,7 @@ func (t *textWriter) warnings(warnings []string) {
 
 // marked writes a paragraph behind a mark.
 func (t *textWriter) marked(mark, style, text string) {
-	for _, line := range format.Wrap(format.Printable(text), t.options.Width-4) {
+	for _, line := range format.Wrap(text, t.options.Width-4) {
 		fmt.Fprintln(t, t.paint(style, "  "+mark+line))
 		mark = "  "
 	}

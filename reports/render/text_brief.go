@@ -60,7 +60,7 @@ func (t *textWriter) warned(warnings []string) {
 		return
 	}
 	const rest = "; -v shows all"
-	text := format.Counted(len(warnings), "warning") + ": " + format.Printable(warnings[0])
+	text := format.Counted(len(warnings), "warning") + ": " + warnings[0]
 	all, columns := text, t.options.Width-4
 	if len(warnings) > 1 {
 		text += rest
