@@ -164,7 +164,7 @@ DECISIONS := $(if $(RELEASES),100000,1000000)
 
 .PHONY: conformance
 conformance: ## compare DECISIONS (1000000) with k8s.io/apiserver, from SEED; of another release: VERSION=1.24
-	cd conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS) \
+	cd lab/conformance && go test -count=1 -timeout 24h -v . -seed $(SEED) -decisions $(DECISIONS) \
 		$(if $(RELEASES),-run '^TestReleases$$' -version $(RELEASES))
 
 .PHONY: conformance-all
@@ -173,8 +173,8 @@ conformance-all: ## compare DECISIONS (100000) with each supported release
 
 .PHONY: conformance-golden
 conformance-golden: ## draw the golden trials anew, and let each release decide them
-	cd conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -seed 1 -rewrite trials
-	cd conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -rewrite all
+	cd lab/conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -seed 1 -rewrite trials
+	cd lab/conformance && go test -count=1 -timeout 24h -run '^TestRewriteGolden$$' -v . -rewrite all
 
 .PHONY: conformance-nightly
 conformance-nightly: ## compare twenty million decisions
@@ -182,19 +182,19 @@ conformance-nightly: ## compare twenty million decisions
 
 .PHONY: conformance-fixed
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
-	cd conformance && go vet ./... && go test -count=1 ./...
+	cd lab/conformance && go vet ./... && go test -count=1 ./...
 
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
 
 .PHONY: conformance-maintain
 conformance-maintain: ## compare TRIALS (20000) of maintained objects with k8s.io/kubernetes, from SEED
-	cd conformance/maintain && go vet . && go test -count=1 -timeout 24h -v . -seed $(SEED) -trials $(TRIALS)
+	cd lab/conformance/maintain && go vet . && go test -count=1 -timeout 24h -v . -seed $(SEED) -trials $(TRIALS)
 
 # The fuzz targets, as package:target. FUZZTIME is a number of runs and not a duration, because
 # go test sometimes reports the end of a duration as a failure ("context deadline exceeded").
 FUZZTIME := 5000x
-FUZZ = $(shell grep -r --include='*_test.go' '^func Fuzz' $(filter-out live/ conformance/,$(wildcard */)) | sed -E 's|/[^/]*_test.go:func ([A-Za-z0-9_]+).*|:\1|' | sort)
+FUZZ = $(shell grep -r --include='*_test.go' '^func Fuzz' $(filter-out live/ lab/,$(wildcard */)) | sed -E 's|/[^/]*_test.go:func ([A-Za-z0-9_]+).*|:\1|' | sort)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (5000x)
@@ -238,7 +238,7 @@ judgement: ## compare the verdicts on systems whose truth is known with it, with
 	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
 
 # N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
-# only the survivors are run again. See docs/background/tests.md.
+# only the survivors are run again. See lab/tests.md.
 PACKAGE :=
 AGAIN   :=
 
@@ -246,14 +246,14 @@ AGAIN   :=
 mutants: N := 100
 mutants: SEED := 1
 mutants: ## run the tests of PACKAGE, such as ./core/seats, on N (100) random changes of it, from SEED (1)
-	go run ./internal/mutants -n $(N) -seed $(SEED) -equivalent docs/background/tests.md $(if $(AGAIN),-again $(AGAIN)) $(PACKAGE)
+	go run ./lab/mutants -n $(N) -seed $(SEED) -equivalent lab/tests.md $(if $(AGAIN),-again $(AGAIN)) $(PACKAGE)
 
 # It takes hours. The test of the program measures a part of it.
 COVERAGE :=
 
 .PHONY: coverage
 coverage: ## measure how often intervals contain the truth; a part: COVERAGE="-loads 0.8 -windows 10s -runs 5,10"
-	go run $(PGO) ./experiment/coverage $(COVERAGE)
+	go run $(PGO) ./lab/coverage $(COVERAGE)
 
 # The profile for profile-guided optimization. Go uses it without a flag when it builds
 # cmd/apfsim. Benchmarks of other packages need the flag, to measure the same code.
@@ -275,7 +275,7 @@ bench: ## run the benchmarks, except those of several minutes, for benchstat
 
 # It fails if a request allocates more than it may. The times are printed, and do not matter.
 .PHONY: bench-regimes
-bench-regimes: ## simulate some requests of each regime of docs/background/performance.md, as CI does
+bench-regimes: ## simulate some requests of each regime of lab/performance.md, as CI does
 	go test $(PGO) ./sim -run '^$$' -bench '^BenchmarkRun$$' -benchtime 100000x
 
 # REQUESTS is the number of requests in a measurement of bench-peers; 0 stands for as many as take seconds.
@@ -287,26 +287,26 @@ PYTHON   := python3
 
 .PHONY: bench-peers
 bench-peers: ## compare the speed of apfsim with upstream's queue set and others, in ROUNDS (5)
-	cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -requests $(REQUESTS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
+	cd lab/conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -requests $(REQUESTS) -regimes $(REGIMES) -format $(FORMAT) -python $(PYTHON)
 
-# The targets below measure the sections of docs/background/performance.md. FIGURES does not change
+# The targets below measure the sections of lab/performance.md. FIGURES does not change
 # the document if its input is incomplete, for example because a benchmark has failed.
-FIGURES := go run ./docs/figures
+FIGURES := go run ./lab/figures
 
 .PHONY: bench-size
-bench-size: ## measure time against size, in ROUNDS (5), for docs/background/performance.md
+bench-size: ## measure time against size, in ROUNDS (5), for lab/performance.md
 	@for round in $$(seq $(ROUNDS)); do \
 		go test $(PGO) ./sim -run '^$$' -bench '^BenchmarkSize$$' -benchtime 2000000x -timeout 1h; \
 	done | tee /dev/stderr | $(FIGURES) sizes
 
 .PHONY: bench-memory
-bench-memory: ## measure memory, in ROUNDS (5), for docs/background/performance.md
+bench-memory: ## measure memory, in ROUNDS (5), for lab/performance.md
 	@for round in $$(seq $(ROUNDS)); do \
 		go test $(PGO) ./sim -run '^$$' -bench '^BenchmarkMemory$$' -benchtime 1x -timeout 1h; \
 	done | tee /dev/stderr | $(FIGURES) memory
 
 .PHONY: bench-parts
-bench-parts: ## measure the time of each part of the simulator, for docs/background/performance.md
+bench-parts: ## measure the time of each part of the simulator, for lab/performance.md
 	@dir=$$(mktemp -d) && trap "rm -rf $$dir" EXIT && \
 	for regime in A B C; do \
 		go test $(PGO) ./sim -run '^$$' -bench "^BenchmarkRun$$/^$$regime$$" -benchtime 20000000x \
@@ -315,13 +315,13 @@ bench-parts: ## measure the time of each part of the simulator, for docs/backgro
 	done | $(FIGURES) parts
 
 .PHONY: list-costs
-list-costs: ## simulate a published table of the costs of lists, for docs/background/list-costs.md
-	$(FIGURES) -document docs/background/list-costs.md list-costs < docs/figures/list-costs.csv
+list-costs: ## simulate a published table of the costs of lists, for lab/list-costs.md
+	$(FIGURES) -document lab/list-costs.md list-costs < lab/figures/list-costs.csv
 
 .PHONY: performance
-performance: bench-size bench-memory bench-parts ## measure all sections of docs/background/performance.md
+performance: bench-size bench-memory bench-parts ## measure all sections of lab/performance.md
 	@tables=$$(mktemp) && trap "rm -f $$tables" EXIT && \
-	(cd conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
+	(cd lab/conformance && go run $(PGO) ./peers -rounds $(ROUNDS) -format markdown -python $(PYTHON)) > $$tables && \
 	$(FIGURES) peers < $$tables
 
 # It takes minutes, and the same commit always writes the same text.
@@ -334,8 +334,8 @@ LIVE :=
 
 .PHONY: live
 live: ## compare with a live kube-apiserver, which it builds and runs; of some cases: LIVE="-runs 1 elephant"
-	go build -C live -o ../bin/livetest ./cmd/livetest
-	bin/livetest -document docs/background/live.md $(LIVE)
+	go build -C lab/live -o ../../bin/livetest ./cmd/livetest
+	bin/livetest -document lab/live.md $(LIVE)
 
 # With SEED=0, the sequences are random, and the seeds are printed. CALLS are those of each of SEQUENCES.
 SEQUENCES := 10
@@ -343,7 +343,7 @@ CALLS     := 1000
 
 .PHONY: live-store
 live-store: ## compare the simulated store with a live kube-apiserver, in SEQUENCES (10) of CALLS (1000), from SEED
-	go build -C live -o ../bin/apicalls ./cmd/apicalls
+	go build -C lab/live -o ../../bin/apicalls ./cmd/apicalls
 	bin/apicalls -replay scenarios/traces/*.jsonl
 	bin/apicalls -seed $(SEED) -sequences $(SEQUENCES) -calls $(CALLS)
 
@@ -353,7 +353,7 @@ apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster, and 
 
 .PHONY: live-parts
 live-parts: ## test the parts of the live test, and apfsim-live, without a server
-	cd live && go vet ./... && go test -count=1 ./...
+	for module in live lab/live; do (cd $$module && go vet ./... && go test -count=1 ./...) || exit 1; done
 
 .PHONY: library
 library: ## test the module that uses apfsim as a library
@@ -369,8 +369,8 @@ lint: ## check formatting, go vet and staticcheck
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
-# The folders of the other modules. That of conformance/releases/driver is written anew for each release.
-OTHER_MODULES := conformance live live/binaries conformance/maintain release docs/examples/library
+# The folders of the other modules. That of lab/conformance/releases/driver is written anew for each release.
+OTHER_MODULES := live lab/live lab/live/binaries lab/conformance lab/conformance/maintain release docs/examples/library
 
 .PHONY: lint-all
 lint-all: lint ## check all modules, as make lint does the main one
@@ -412,7 +412,7 @@ race: ## test what has goroutines under the race detector, which needs a C compi
 .PHONY: nightly
 nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	go test -race -timeout $(TIMEOUT) ./...
-	cd live && go test -race -timeout $(TIMEOUT) ./...
+	for module in live lab/live; do (cd $$module && go test -race -timeout $(TIMEOUT) ./...) || exit 1; done
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
 	$(MAKE) conformance-nightly
@@ -421,7 +421,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) release-check install-check
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.
-GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ conformance/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
+GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."rewrite"|cockroachdb/datadriven' $(filter-out live/ lab/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: rewrite
 rewrite: ## rewrite the golden files of all tests, and print what changed; review the diff before committing

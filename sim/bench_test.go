@@ -33,7 +33,7 @@ type oneLevel struct {
 	ends     bool   // the server may end during the run
 }
 
-// The loads that conformance/peers calls A, B and C.
+// The loads that lab/conformance/peers calls A, B and C.
 var (
 	regimeA = oneLevel{load: 0.9, flows: 200, queues: 128, seats: 100, width: 1}
 	regimeB = oneLevel{load: 1.2, flows: 200, queues: 128, seats: 100, width: 1}
@@ -69,7 +69,7 @@ func (l oneLevel) warmUp() int {
 	return requests
 }
 
-// scenario returns the scenario of the load, which is that of conformance/peers with
+// scenario returns the scenario of the load, which is that of lab/conformance/peers with
 // other numbers.
 func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 	clients := l.flows
@@ -102,7 +102,7 @@ func (l oneLevel) scenario(duration time.Duration) (*scenario.Scenario, error) {
 			fmt.Sprintf("spec.resources=[{resource: pods, objects: %d, averageBytes: 1000}]", 100*l.width),
 			fmt.Sprintf(`spec.workload[0].request={verb: list, resource: pods, query: "limit=%d&resourceVersion=1"}`, 100*l.width))
 	}
-	loaded, mistakes := loader.Load(os.DirFS("../conformance/peers"), "one-level.yaml", loader.Options{Set: assign.New("--set", set)})
+	loaded, mistakes := loader.Load(os.DirFS("../lab/conformance/peers"), "one-level.yaml", loader.Options{Set: assign.New("--set", set)})
 	if err := mistakes.Err(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // that was resident, from the start to the summary, live-B what the garbage collector has
 // to leave at the end of the run. A level of regime C gets more and more requests, or more
 // and more clients, which are flows or all of one flow. make bench-memory turns it into
-// docs/background/performance.md.
+// lab/performance.md.
 func BenchmarkMemory(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("only Linux says what was resident")

@@ -16,7 +16,7 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-// regime is one of those of docs/background/performance.md. D, E and G have fewer clients than there, so that they are in
+// regime is one of those of lab/performance.md. D, E and G have fewer clients than there, so that they are in
 // the steady state after a second.
 type regime struct {
 	name      string
@@ -68,11 +68,11 @@ func (l oneLevel) loaded(b *testing.B, duration time.Duration) *scenario.Scenari
 	return sc
 }
 
-// peers returns a function that loads a scenario of conformance/peers, with some fields set.
+// peers returns a function that loads a scenario of lab/conformance/peers, with some fields set.
 func peers(file string, set ...string) func(*testing.B, time.Duration) *scenario.Scenario {
 	return func(b *testing.B, duration time.Duration) *scenario.Scenario {
 		set := append(set[:len(set):len(set)], fmt.Sprintf("spec.duration=%v", duration))
-		loaded, mistakes := loader.Load(os.DirFS("../conformance/peers"), file, loader.Options{Set: assign.New("--set", set)})
+		loaded, mistakes := loader.Load(os.DirFS("../lab/conformance/peers"), file, loader.Options{Set: assign.New("--set", set)})
 		if err := mistakes.Err(); err != nil {
 			b.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // BenchmarkSize is what a request costs as one thing grows and all others are as in regime
-// C. make bench-size turns it into docs/background/performance.md.
+// C. make bench-size turns it into lab/performance.md.
 func BenchmarkSize(b *testing.B) {
 	for _, axis := range []struct {
 		name  string

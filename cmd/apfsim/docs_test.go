@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -163,12 +164,14 @@ func runLine(t *testing.T, dir, at, line string) []byte {
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := []string{"../../README.md"}
-	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+	pages, err := filepath.Glob("../../lab/*.md")
+	files = append(files, pages...)
+	err = errors.Join(err, filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".md") {
 			files = append(files, path)
 		}
 		return err
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

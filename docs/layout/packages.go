@@ -35,7 +35,7 @@ type pkg struct {
 func readPackages(root string) ([]*pkg, error) {
 	all, err := readModule(root, "")
 	importing := all
-	for _, other := range []string{"conformance", "live"} {
+	for _, other := range []string{"lab/conformance", "lab/live", "live"} {
 		packages, failure := readModule(filepath.Join(root, other), other)
 		importing, err = append(importing[:len(importing):len(importing)], packages...), errors.Join(err, failure)
 	}

@@ -87,7 +87,7 @@ func violations(all []*pkg) []string {
 		}
 		for _, imported := range slices.Concat(p.imports, p.tests) {
 			if in(path.Clean(imported), "k8s.io") || strings.HasPrefix(imported, "sigs.k8s.io/") {
-				add("imports %s; only the modules conformance and live may", imported)
+				add("imports %s; only those of lab and live may", imported)
 			}
 		}
 		for _, effect := range p.effects {

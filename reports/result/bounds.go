@@ -31,7 +31,7 @@ type Between struct {
 }
 
 // What the bounds of a latency and of a share of rejected requests may be apart for a figure between them to be worth something: as much as a prediction
-// may differ from a live server (docs/background/live.md).
+// may differ from a live server (lab/live.md).
 const (
 	boundsFactor = 1.5
 	boundsNs     = 10_000_000 // within which a factor says nothing

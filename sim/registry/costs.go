@@ -36,7 +36,7 @@ type Costs struct {
 	EtcdObject   quantity.Duration `json:"etcdObject,omitempty" jsonschema:"default=13µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each object that is read from etcd, of any size."`
 	EtcdKilobyte quantity.Duration `json:"etcdKilobyte,omitempty" jsonschema:"default=10µs,maximum=1s" message:"{value}: want {want}, as it is multiplied by numbers of objects, bytes and watches" jsonschema_description:"Each 1000 bytes that are read from etcd, besides."`
 	// EtcdBackground is the share of these two that other goroutines than that of the request work for, at the same time: garbage
-	// collection and receiving. docs/background/list-costs.md has a measurement.
+	// collection and receiving. lab/list-costs.md has a measurement.
 	EtcdBackground float64 `json:"etcdBackground,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of etcdObject and etcdKilobyte of a list that the processor works for on other cores while the list goes on, as garbage collection does; without it none."`
 	// RangedObject is how much longer etcd takes for each object of a range (the same: 3.6 cores of etcd, 12 µs
 	// each). It is a delay and no work of the server.

@@ -20,7 +20,7 @@ type waitErrors struct {
 }
 
 // handOverNs is how long a dispatched request can take until its execution begins, beyond that of a request of level
-// exempt: its goroutine has to wake up. 0.5 ms have been measured on busy processors (docs/background/live.md).
+// exempt: its goroutine has to wake up. 0.5 ms have been measured on busy processors (lab/live.md).
 const handOverNs = 500_000
 
 // mostDraws limits the number of waits that are drawn for a statistic. With more, its error does not change much.

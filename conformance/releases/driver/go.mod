@@ -1,3 +1,0 @@
-module apfsim/conformance/releases/driver
-
-go 1.26.0

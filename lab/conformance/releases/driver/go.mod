@@ -1,0 +1,3 @@
+module apfsim/lab/conformance/releases/driver
+
+go 1.26.0
