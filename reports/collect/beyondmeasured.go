@@ -18,7 +18,7 @@ type loadBeyondMeasured struct {
 
 // beyondShare is the part of the executions beyond which a run is one of another load than was measured. Of what was
 // measured, it is at most a hundredth, which varies from run to run if the server is nearly full.
-const beyondShare = 0.1
+const beyondShare = 0.03
 
 // newLoadBeyondMeasured returns nil if the scenario does not say up to what executions were measured.
 func newLoadBeyondMeasured(s *scenario.Servers) *loadBeyondMeasured {

@@ -15,7 +15,7 @@ func boundedRun(p50, p99 float64, rejected int64, status Status) *Summary {
 	return &Summary{Workloads: []Group{g, rare, {Name: "none"}}, Verdict: o}
 }
 
-// The bounds are the least and the greatest values of the run and of those with the corners. They are a reason to trust the run less, before all others, if
+// The bounds are the least and the greatest values of the run and of those with the ends. They are a reason to trust the run less, before all others, if
 // a latency is more than 1.5 times and 10 ms as long with one as with another, or 10 points more are rejected; not those of a few requests.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
