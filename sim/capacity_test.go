@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"apfsim/sim/machine"
-	"apfsim/sim/quantity"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )

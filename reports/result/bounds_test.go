@@ -29,7 +29,7 @@ func TestBounds(t *testing.T) {
 		{"rejected", []*Summary{boundedRun(10, 55, 0, OK), boundedRun(10, 55, 101, Harm)}, "0 % to 10.1 % of its requests are rejected"},
 	} {
 		s := boundedRun(10, 55, 0, OK)
-		s.AddTrust(BeyondFit, "beyond")
+		s.AddTrust(WhatIf, "what if")
 		s.Bound(c.others)
 		if worst := c.others[1].Verdict.Status; s.CapacityBounds.Worst != worst || s.CapacityBounds.Runs != 2 {
 			t.Errorf("%s: %+v, want the worst to be %s", c.name, s.CapacityBounds, worst)
@@ -44,8 +44,22 @@ func TestBounds(t *testing.T) {
 			}
 			continue
 		}
-		if len(notes) != 2 || notes[1] != "beyond" || !strings.Contains(notes[0], c.note) || !s.Verdict.Distrusts(WideBounds) {
+		if len(notes) != 2 || notes[1] != "what if" || !strings.Contains(notes[0], c.note) || !s.Verdict.Distrusts(WideBounds) {
 			t.Errorf("%s: %q, want one with %q before the other", c.name, notes, c.note)
 		}
+	}
+}
+
+// In a run beyond what was measured, latencies count as 2.5 times as long or as short; those of a run within it do not.
+func TestBoundsBeyondWhatWasMeasured(t *testing.T) {
+	s, slow := boundedRun(10, 55, 0, OK), boundedRun(20, 100, 0, OK)
+	slow.AddTrust(BeyondFit, "beyond")
+	s.Bound([]*Summary{slow})
+	got := s.CapacityBounds.Workloads[0]
+	if want := (Between{8e6, 50e6}); *got.LatencyP50Ns != want {
+		t.Errorf("p50 is %v, want %v", *got.LatencyP50Ns, want)
+	}
+	if want := (Between{40e6, 250e6}); *got.LatencyP99Ns != want {
+		t.Errorf("p99 is %v, want %v", *got.LatencyP99Ns, want)
 	}
 }

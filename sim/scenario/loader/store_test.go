@@ -123,7 +123,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:11:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
 		"s.yaml:11:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
 		"s.yaml:11:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
-		"s.yaml:11:122: spec.store.writeCapacity.calibrated: cannot be set here: it is that of a server, spec.servers.capacity.calibrated",
+		"s.yaml:11:128: spec.store.writeCapacity.calibrated: cannot be set here: it is that of a server, spec.servers.capacity.calibrated",
 		"s.yaml:12:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:13:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:13:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
