@@ -140,14 +140,6 @@ LOGS := 200
 capacity-proof: ## estimate known capacities from LOGS (200) logs of each kind, and print how many intervals have them; hours
 	go test ./experiment/fit/sharing -v -count=1 -timeout $(TIMEOUT) -run '^TestCapacityOfKnownSystems$$' -args -table -logs $(LOGS)
 
-.PHONY: turn-proof
-turn-proof: ## estimate known turns from 20 logs of each, and print how often each is found; minutes
-	go test ./experiment/fit/sharing -v -count=1 -timeout $(TIMEOUT) -run '^TestTurnsOfKnownServers$$' -args -turns 20
-
-.PHONY: unseen-proof
-unseen-proof: ## predict greater loads from 20 pairs of logs of a known server, and print how far they are off; minutes
-	go test ./experiment/fit -v -count=1 -timeout $(TIMEOUT) -run '^TestLoadsThatTheLogsHaveNot$$' -args -unseen 20
-
 SHOTS := bin/screenshots
 
 .PHONY: screenshots

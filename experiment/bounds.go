@@ -4,25 +4,30 @@ import (
 	"context"
 
 	"apfsim/reports/result"
+	"apfsim/sim/machine"
 	"apfsim/sim/scenario"
 )
 
-// bound repeats a run with the corners of the interval of the capacity of its servers, and adds to its summary between what its statistics lie. A run
+// bound repeats a run with the least and the greatest capacity that its servers may have, and adds to its summary between what its statistics lie. A run
 // that would be ok is not, if one of these is not.
 func bound(ctx context.Context, sc *scenario.Scenario, r *result.Result) error {
 	c := sc.Spec.Servers.Capacity
 	if c == nil || c.Interval == nil {
 		return nil
 	}
-	corners := c.Corners()
-	trials := BeginTrials(ctx, Plan{N: len(corners), Run: func(i int) *scenario.Scenario {
+	least, greatest := c.Bounds()
+	bounds := []*machine.Capacity{least}
+	if greatest != nil {
+		bounds = append(bounds, greatest)
+	}
+	trials := BeginTrials(ctx, Plan{N: len(bounds), Run: func(i int) *scenario.Scenario {
 		own := *sc
-		own.Spec.Servers.Capacity = corners[i]
+		own.Spec.Servers.Capacity = bounds[i]
 		return &own
 	}})
 	defer trials.Stop()
 	var others []*result.Summary
-	for range corners {
+	for range bounds {
 		t, err := trials.Next()
 		if err != nil {
 			return err

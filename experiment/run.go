@@ -40,7 +40,7 @@ type Outputs struct {
 	// in the scenario.
 	Observer func(*scenario.Scenario) server.Observer
 
-	// Bounds repeats a run with the corners of the interval of the capacity of its servers, for result.CapacityBounds.
+	// Bounds repeats a run with both ends of the interval of the capacity of its servers, for result.CapacityBounds.
 	Bounds bool
 
 	// Inputs are the files that the runs read. They are not removed from a folder of results.

@@ -123,7 +123,7 @@ var noStatistics = map[string]string{
 	"failures":                          "when something happened",
 	"aggregatedServers":                 "those of a server that is called",
 	"requestKinds":                      "a table of what requests took",
-	"capacityBounds":                    "of other runs, with the corners of the interval of the capacity",
+	"capacityBounds":                    "of other runs, with the ends of the interval of the capacity",
 }
 
 // noStatisticFields are those of any group.

@@ -153,52 +153,6 @@ func TestProcessorSharing(t *testing.T) {
 	}
 }
 
-// With a turn that is longer than any demand, c cores are c servers with one queue, first come first served (M/M/c): the mean time is
-// that of the demand and C/(c/d − λ), with Erlang's C. With one core and any demand, it is that of Pollaczek and Khinchine.
-func TestLongTurnsAreFirstComeFirstServed(t *testing.T) {
-	const demandMs = 5.
-	for i, c := range []struct {
-		cores     int
-		perSecond float64
-		execution string
-		scv       float64 // squared coefficient of variation of the demand
-	}{
-		{1, 120, "{exponential: {mean: 5ms}}", 1},
-		{4, 640, "{exponential: {mean: 5ms}}", 1},
-		{16, 2880, "{exponential: {mean: 5ms}}", 1},
-		{1, 140, "5ms", 0},
-		{1, 140, "{uniform: {min: 0s, max: 10ms}}", 1. / 3},
-	} {
-		load := c.perSecond * demandMs / 1e3
-		waitMs := erlangC(c.cores, load) * demandMs / (float64(c.cores) - load) * (1 + c.scv) / 2
-		spec := lasting(20, 30_000/(float64(c.cores)*200-c.perSecond)) + served(fmt.Sprintf("{cores: %d, turn: 1h}", c.cores)) +
-			clients(1, c.execution, fmt.Sprintf("{poisson: {rate: %v/s}}", c.perSecond))
-		got := observeExecutions(t, 6500+20*i, replications, spec)
-		equal(t, fmt.Sprintf("%s at %v/s on %d cores: mean time, ms", c.execution, c.perSecond, c.cores), got, (*executions).meanMs, demandMs+waitMs)
-	}
-}
-
-// With a turn that is much shorter than the demands, the mean time is that of processor sharing, for short demands and for long
-// ones. With exponential demands, the mean over all is the same with any turn, because the turn does not know the demand.
-func TestShortTurnsAreProcessorSharing(t *testing.T) {
-	const perSecond = 100
-	spec := func(turn, execution string, seconds float64) string {
-		return lasting(5, seconds) + served("{cores: 1, turn: "+turn+"}") + clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", perSecond))
-	}
-	for i, execution := range []string{"{uniform: {min: 2ms, max: 8ms}}", "5ms"} {
-		got := observeExecutions(t, 6700+20*i, replications, spec("20us", execution, 100))
-		equal(t, execution+": mean time, ms", got, (*executions).meanMs, 10)
-		if execution != "5ms" {
-			equal(t, execution+": time in units of short demands", got, func(e *executions) float64 { return e.ratio(0) }, 2)
-			equal(t, execution+": time in units of long demands", got, func(e *executions) float64 { return e.ratio(1) }, 2)
-		}
-	}
-	for i, turn := range []string{"100us", "3ms", "20ms"} {
-		got := observeExecutions(t, 6800+20*i, replications, spec(turn, "{exponential: {mean: 5ms}}", 200))
-		equal(t, "turn of "+turn+": mean time, ms", got, (*executions).meanMs, 10)
-	}
-}
-
 // lost is the part of the arrivals that a level of N seats turns away, offered load a in mean demands:
 // p(n) ~ a^n / Π k·v(k), which is Erlang's formula if v is 1.
 func lost(law *machine.Capacity, seats int, a float64) float64 {

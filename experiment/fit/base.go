@@ -23,10 +23,8 @@ type Base struct {
 	Document             *yaml.Node // the mapping of the scenario
 	DurationNs, WarmupNs int64
 	Servers              int
-	Capacity             *sharing.Law        // of each server; nil if the scenario does not have it
-	Calibrated           *calibration        // of that capacity; nil if the scenario does not say it
-	TurnNs               *int64              // of that capacity; nil if the scenario does not say it
-	Collection           *sharing.Collection // of that capacity; nil without
+	Capacity             *sharing.Law // of each server; nil if the scenario does not have it
+	Calibrated           *calibration // of that capacity; nil if the scenario does not say it
 	Release              *rules.Rules
 }
 
@@ -75,8 +73,6 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 	if n := shape.NodeField(shape.NodeField(spec, "servers"), "capacity"); n != nil {
 		var c struct {
 			Cores, Contention, Coherency float64
-			Turn                         string
-			Collection                   *struct{ Every, Lasts string }
 			Calibrated                   *calibration
 		}
 		if err := n.Decode(&c); err != nil {
@@ -87,36 +83,11 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 			if c.Cores == 0 {
 				b.Capacity.Cores = math.Inf(1)
 			}
-			positive := func(in, field, text string) (time.Duration, error) {
-				d, err := time.ParseDuration(text)
-				if err != nil || d <= 0 {
-					return 0, fail(shape.NodeField(n, in).Line, "spec.servers.capacity."+in+"."+field, strconv.Quote(document.Abridge(text))+" is not a duration above 0; use a number with a unit, such as 12ms")
-				}
-				return d, nil
-			}
 			if b.Calibrated = c.Calibrated; b.Calibrated != nil {
 				var err error
-				if b.Calibrated.ns, err = positive("calibrated", "demand", b.Calibrated.Demand); err != nil {
-					return nil, err
+				if b.Calibrated.ns, err = time.ParseDuration(b.Calibrated.Demand); err != nil || b.Calibrated.ns <= 0 {
+					return nil, fail(shape.NodeField(n, "calibrated").Line, "spec.servers.capacity.calibrated.demand", strconv.Quote(document.Abridge(b.Calibrated.Demand))+" is not a duration above 0; use a number with a unit, such as 12ms")
 				}
-			}
-			if c.Collection != nil && c.Cores != 0 {
-				every, err := positive("collection", "every", c.Collection.Every)
-				if err != nil {
-					return nil, err
-				}
-				lasts, err := positive("collection", "lasts", c.Collection.Lasts)
-				if err != nil {
-					return nil, err
-				}
-				b.Collection = &sharing.Collection{EveryNs: int64(every), LastsNs: int64(lasts)}
-			}
-			if c.Turn != "" {
-				d, err := time.ParseDuration(c.Turn)
-				if err != nil {
-					return nil, fail(shape.NodeField(n, "turn").Line, "spec.servers.capacity.turn", document.Abridge(c.Turn)+" is not a duration; use a number with a unit, such as 10ms")
-				}
-				b.TurnNs = (*int64)(&d)
 			}
 		}
 	}

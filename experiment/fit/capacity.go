@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,6 +11,7 @@ import (
 	"apfsim/experiment/fit/shape"
 	"apfsim/experiment/fit/sharing"
 	"apfsim/reports/format"
+	"apfsim/reports/result"
 )
 
 // Capacity is what the log says of the capacity of its server. Bounds are those of 95 % intervals, and null if the
@@ -30,37 +30,17 @@ type Capacity struct {
 	Executions   int      `json:"executions"`   // from whose times the capacity was estimated
 	Logs         int      `json:"logs"`         // from which: one of each server, and those of other times
 
-	// Collection is null if the log does not show that garbage is collected.
-	Collection *Collection `json:"collection"`
-
-	TurnNs     int64 `json:"turnNs"`    // of a capacity given; 0 if it has none, and the log does not show any
-	TurnLowNs  int64 `json:"turnLowNs"` // the shortest and the longest of those tried with which the log agrees; 0 if the turn was not estimated
-	TurnHighNs int64 `json:"turnHighNs"`
-	// TurnUnknown are the workloads of short requests of which the log does not say whether they wait for turns.
-	TurnUnknown []string `json:"turnUnknown"`
-
 	CoresLow       *float64 `json:"coresLow"`
 	CoresHigh      *float64 `json:"coresHigh"`
 	ContentionLow  *float64 `json:"contentionLow"`
 	ContentionHigh *float64 `json:"contentionHigh"`
-	CoherencyLow   *float64 `json:"coherencyLow"`
-	CoherencyHigh  *float64 `json:"coherencyHigh"`
 
 	// Busier is the ratio of the geometric means of the demands of requests that began on the busy and on the idle
 	// server, and the dispersions are the standard deviations of their logarithms, within kinds; null if unknown.
 	Busier         *float64 `json:"busierDemands"`
 	DispersionIdle *float64 `json:"dispersionIdle"`
 	DispersionBusy *float64 `json:"dispersionBusy"`
-	Together       float64  `json:"slowTogether"` // correlation of the demands of requests that execute together; 0 if it is not significant
-	Inflation      float64  `json:"inflation"`    // of the intervals, because the log varies more than the model
-}
-
-// Collection is the garbage collections of the server (package machine).
-type Collection struct {
-	EveryNs     int64 `json:"everyNs"`
-	LastsNs     int64 `json:"lastsNs"`
-	LastsLowNs  int64 `json:"lastsLowNs"` // bounds at 95 %; 0 if the log does not exclude that there are none
-	LastsHighNs int64 `json:"lastsHighNs"`
+	Inflation      float64  `json:"inflation"` // of the intervals, because the log varies more than the model
 }
 
 // Log is recorded requests of another time.
@@ -75,7 +55,7 @@ func (f *fitter) estimateCapacity() error {
 	if !f.options.Capacity {
 		return nil
 	}
-	c := &Capacity{Scale: 1, TurnUnknown: []string{}}
+	c := &Capacity{Scale: 1}
 	f.report.Capacity = c
 	unknown := func(why string) {
 		c.Reason = why
@@ -98,18 +78,10 @@ func (f *fitter) estimateCapacity() error {
 	kinds := kinds{}
 	logs := kinds.of(&f.executed)
 	f.executed.servers = nil
-	others, why, err := f.capacityFrom(kinds)
-	if err != nil {
-		return err
-	}
 	if law := f.base.Capacity; law != nil {
-		if why != "" {
-			f.note("capacity: a log of --capacity-from is left out: %s", why)
-		}
-		e := sharing.Given(sharing.Known{Law: *law, TurnNs: f.base.TurnNs, Collection: f.base.Collection, Calibration: f.calibration(kinds)}, logs, others...)
+		e := sharing.Given(*law, f.calibration(kinds), logs...)
 		c.give(e)
-		c.Logs = len(logs) + len(others)
-		c.TurnUnknown = f.turnUnknown(e, kinds)
+		c.Logs = len(logs)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
 		} else if f.base.Calibrated != nil {
@@ -120,11 +92,16 @@ func (f *fitter) estimateCapacity() error {
 			}
 			f.note("capacity: %s; the cores stay as they are", why)
 		}
+		if len(f.options.CapacityFrom) > 0 {
+			f.note("capacity: the logs of --capacity-from are not read, because the scenario given has a capacity")
+		}
 		f.share(e.Law, func(*workload, int64) int64 { return 0 })
-		f.correct(e, kinds)
-		f.turn, f.kinds = e.Turn, kinds
 		f.note("%s", c)
 		return nil
+	}
+	others, why, err := f.capacityFrom(kinds)
+	if err != nil {
+		return err
 	}
 	if why != "" {
 		unknown(why)
@@ -142,7 +119,6 @@ func (f *fitter) estimateCapacity() error {
 	e := sharing.New(logs...)
 	c.set(e)
 	c.Logs = len(logs)
-	c.TurnUnknown = f.turnUnknown(e, kinds)
 	f.note("%s", c)
 	if e.Identifiable {
 		f.share(c.law(), func(w *workload, tookNs int64) int64 {
@@ -152,8 +128,6 @@ func (f *fitter) estimateCapacity() error {
 			}
 			return e.DelayNs(kind, tookNs)
 		})
-		f.correct(e, kinds)
-		f.turn, f.kinds = e.Turn, kinds
 	}
 	return nil
 }
@@ -198,65 +172,6 @@ func (f *fitter) share(law sharing.Law, delayNs func(w *workload, tookNs int64) 
 	f.law, f.delayNs = &law, delayNs
 }
 
-// correct makes the second pass take the effects of collections and turns out of demands.
-func (f *fitter) correct(e *sharing.Estimate, kinds kinds) {
-	f.demandNs = func(w *workload, ns float64) float64 {
-		kind, ok := kinds[w.name]
-		if !ok {
-			return ns
-		}
-		return e.DemandNs(kind, ns)
-	}
-}
-
-// turnUnknown returns the workloads of whose requests the log does not say whether they wait for turns.
-func (f *fitter) turnUnknown(e *sharing.Estimate, kinds kinds) []string {
-	names := []string{}
-	if !e.Identifiable || e.Turn == nil {
-		return names
-	}
-	for _, w := range f.workloads {
-		if kind, ok := kinds[w.name]; ok && slices.Contains(e.Turn.Unknown, kind) {
-			names = append(names, w.name)
-		}
-	}
-	return names
-}
-
-// visits returns how often requests of a workload visit the machine if it has turns and they are short, otherwise 0.
-func (f *fitter) visits(w *workload) int {
-	if kind, ok := f.kinds[w.name]; ok && f.turn != nil {
-		return f.turn.Visits(kind)
-	}
-	return 0
-}
-
-// visitsIfAny returns what visits does, and for requests of which the log does not say whether they wait for turns, how often they visit the machine if
-// they do.
-func (f *fitter) visitsIfAny(w *workload) int {
-	if slices.Contains(f.report.Capacity.turnBounded(), w.name) {
-		return sharing.UsualVisits
-	}
-	return f.visits(w)
-}
-
-// turnBounded returns the workloads of whose requests the log does not say whether they wait for turns, of which the interval of the capacity says how
-// long they wait at most.
-func (c *Capacity) turnBounded() []string {
-	if c == nil || c.Cores == nil || c.TurnNs > 0 {
-		return nil
-	}
-	return c.TurnUnknown
-}
-
-// TurnUnbounded returns the workloads of whose requests nothing says how long they wait for turns: without cores there is nothing to wait for.
-func (c *Capacity) TurnUnbounded() []string {
-	if len(c.turnBounded()) > 0 {
-		return nil
-	}
-	return c.TurnUnknown
-}
-
 // give takes over a capacity that is not estimated.
 func (c *Capacity) give(e *sharing.Estimate) {
 	c.Given, c.Identifiable, c.Contention, c.Coherency, c.Inflation = true, true, e.Law.Contention, e.Law.Coherency, 1
@@ -265,12 +180,6 @@ func (c *Capacity) give(e *sharing.Estimate) {
 		c.Cores = &e.Law.Cores
 	}
 	c.compare(e)
-	c.setTurn(e.Turn)
-}
-
-// setTurn takes over a turn.
-func (c *Capacity) setTurn(t *sharing.Turn) {
-	c.TurnNs, c.TurnLowNs, c.TurnHighNs = t.Ns, t.LowNs, t.HighNs
 }
 
 // compare takes over how demands on the busy server differ from those on the idle one.
@@ -302,14 +211,7 @@ func (c *Capacity) set(e *sharing.Estimate) {
 	}
 	c.CoresLow, c.CoresHigh = bounds(e.Law.Cores, e.Cores)
 	c.ContentionLow, c.ContentionHigh = bounds(e.Law.Contention, e.Contention)
-	c.CoherencyLow, c.CoherencyHigh = bounds(e.Law.Coherency, e.Coherency)
-	c.Inflation, c.Together = shape.Number(e.Inflation), shape.Number(e.Together)
-	if x := e.Collection; x != nil && x.LastsNs > 0 {
-		c.Collection = &Collection{x.EveryNs, x.LastsNs, x.LowNs, x.HighNs}
-	}
-	if e.Turn != nil {
-		c.setTurn(e.Turn)
-	}
+	c.Inflation = shape.Number(e.Inflation)
 	c.compare(e)
 }
 
@@ -341,7 +243,7 @@ func (c *Capacity) String() string {
 		if c.Busier != nil {
 			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.Busier))
 		}
-		return text + c.turns()
+		return text
 	}
 	between := func(what string, value, low, high *float64) string {
 		text := func(x *float64) string {
@@ -356,32 +258,12 @@ func (c *Capacity) String() string {
 	if c.Logs > 1 {
 		inLogs = fmt.Sprintf(" in %d logs", c.Logs)
 	}
-	slow := ""
-	if x := c.Collection; x != nil {
-		slow = fmt.Sprintf(". Whenever %s of demand have been served, the server is slow for %s (95 %%: %s to %s), as if it collected garbage",
-			format.Duration(float64(x.EveryNs)), format.Duration(float64(x.LastsNs)), format.Duration(float64(x.LastsLowNs)), format.Duration(float64(x.LastsHighNs)))
-	} else if c.Together > 0 {
-		slow = fmt.Sprintf(". Requests that execute together are slow together (correlation %s), as if the server paused at times", format.Digits(c.Together))
+	contention := ""
+	if c.Contention > 0 {
+		contention = ", " + between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh)
 	}
-	return fmt.Sprintf("capacity: %s, %s, %s, from up to %d requests at a time%s, %d or more in the busiest hundredth; how the server executes more is extrapolated%s. The executions of the scenario are those on an idle server%s",
-		between("cores", c.Cores, c.CoresLow, c.CoresHigh), between("contention", &c.Contention, c.ContentionLow, c.ContentionHigh),
-		between("coherency", &c.Coherency, c.CoherencyLow, c.CoherencyHigh), c.Most, inLogs, c.Busy, slow, c.turns())
-}
-
-// turns says what the log shows of turns.
-func (c *Capacity) turns() string {
-	switch {
-	case len(c.TurnUnknown) > 0:
-		bounded := ""
-		if len(c.turnBounded()) > 0 {
-			bounded = ", up to what they take with turns of " + format.Duration(sharing.UsualTurnNs)
-		}
-		return fmt.Sprintf(". The log does not say whether short requests, such as those of %s, wait for a processor each time that they need one: on a busier server they may take longer than the scenario says%s", c.TurnUnknown[0], bounded)
-	case c.TurnLowNs == 0:
-		return ""
-	}
-	return fmt.Sprintf(". Short requests wait for those that execute, as with turns of %s (95 %%: %s to %s)", format.Duration(float64(c.TurnNs)),
-		format.Duration(float64(c.TurnLowNs)), format.Duration(float64(c.TurnHighNs)))
+	return fmt.Sprintf("capacity: %s%s, from up to %d requests at a time%s; the executions of the scenario are those on an idle server, and with more than %d requests at a time, latencies may be up to %s times as long or as short",
+		between("cores", c.Cores, c.CoresLow, c.CoresHigh), contention, c.Most, inLogs, c.Busy, format.Digits(result.BeyondFactor))
 }
 
 func executing(n int) string {
@@ -391,7 +273,7 @@ func executing(n int) string {
 	return fmt.Sprintf("%d requests execute", n)
 }
 
-// scale gives a measured capacity the cores with which its throughput is what was measured. Collections come after as many requests.
+// scale gives a measured capacity the cores with which its throughput is what was measured.
 func (f *fitter) scale(capacity *yaml.Node) {
 	set := func(n *yaml.Node, name string) {
 		of := shape.NodeField(n, name)
@@ -404,22 +286,7 @@ func (f *fitter) scale(capacity *yaml.Node) {
 		set(bounds, "low")
 		set(bounds, "high")
 	}
-	if x := f.base.Collection; x != nil {
-		shape.SetField(shape.NodeField(capacity, "collection"), "every", shape.ValueNode(shape.Duration(float64(x.EveryNs)*f.report.Capacity.Scale)))
-	}
 	shape.SetField(shape.NodeField(capacity, "calibrated"), "demand", shape.ValueNode(shape.Duration(float64(f.base.Calibrated.ns)*f.report.Capacity.Scale)))
-}
-
-// turnBounds returns the bounds of the turn as a scenario has them, nil if there are none. If the log does not say whether there are turns, they are from
-// none to the usual ones.
-func (c *Capacity) turnBounds() map[string]any {
-	switch {
-	case c.TurnLowNs > 0:
-		return map[string]any{"low": shape.Duration(float64(c.TurnLowNs)), "high": shape.Duration(float64(c.TurnHighNs))}
-	case len(c.turnBounded()) > 0:
-		return map[string]any{"low": shape.Duration(0), "high": shape.Duration(sharing.UsualTurnNs)}
-	}
-	return nil
 }
 
 // setCapacity sets the capacity of the servers of the scenario. Of an unknown one, it is up to what executions were
@@ -428,18 +295,6 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 	c := f.report.Capacity
 	if c != nil && c.Given && c.Scale != 1 {
 		f.scale(shape.NodeField(shape.NodeField(spec, "servers"), "capacity"))
-	}
-	if c != nil && c.Given && c.turnBounds() != nil { // estimated, which the capacity given does not have
-		capacity := shape.NodeField(shape.NodeField(spec, "servers"), "capacity")
-		if c.TurnNs > 0 {
-			shape.SetField(capacity, "turn", shape.ValueNode(shape.Duration(float64(c.TurnNs))))
-		}
-		interval := shape.NodeField(capacity, "interval")
-		if interval == nil {
-			interval = &yaml.Node{Kind: yaml.MappingNode}
-			shape.SetField(capacity, "interval", interval)
-		}
-		shape.SetField(interval, "turn", shape.ValueNode(c.turnBounds()))
 	}
 	if c == nil || c.Busy == 0 || c.Given {
 		return
@@ -460,8 +315,7 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		name      string
 		value     float64
 		low, high *float64
-	}{{"cores", f.law.Cores, c.CoresLow, c.CoresHigh}, {"contention", f.law.Contention, c.ContentionLow, c.ContentionHigh},
-		{"coherency", f.law.Coherency, c.CoherencyLow, c.CoherencyHigh}} {
+	}{{"cores", f.law.Cores, c.CoresLow, c.CoresHigh}, {"contention", f.law.Contention, c.ContentionLow, c.ContentionHigh}} {
 		if p.value == 0 || math.IsInf(p.value, 0) {
 			continue // the law does not have it
 		}
@@ -472,15 +326,6 @@ func (f *fitter) setCapacity(spec *yaml.Node) {
 		}
 		interval[p.name] = bounds
 	}
-	if c.TurnNs > 0 {
-		fields["turn"] = shape.Duration(float64(c.TurnNs))
-	}
-	if bounds := c.turnBounds(); bounds != nil {
-		interval["turn"] = bounds
-	}
 	fields["interval"] = interval
-	if x := c.Collection; x != nil {
-		fields["collection"] = map[string]any{"every": shape.Duration(float64(x.EveryNs)), "lasts": shape.Duration(float64(x.LastsNs))}
-	}
 	shape.SetField(servers, "capacity", shape.ValueNode(fields))
 }

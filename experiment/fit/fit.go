@@ -94,8 +94,7 @@ type Kind struct {
 	First         int64   `json:"firstAttempts"`
 	Execution     string  `json:"execution"`
 	Distance      float64 `json:"executionDistance"`
-	Visits        int     `json:"visits"` // of a short request, how often it waits for a turn; 0 of others
-	Delay         string  `json:"delay"`  // of the execution, what does not depend on how busy the server is; "" if it is nothing
+	Delay         string  `json:"delay"` // of the execution, what does not depend on how busy the server is; "" if it is nothing
 }
 
 // defaultWorkloads is the default of Options.MaxWorkloads.
@@ -176,10 +175,7 @@ type fitter struct {
 	others   workload     // of the requests that are left out
 	law      *sharing.Law // of each server; nil if the capacity is unknown
 	delayNs  func(w *workload, tookNs int64) int64
-	demandNs func(w *workload, ns float64) float64 // without the effect of collections; nil if there are none
-	turn     *sharing.Turn                         // of the law; nil if nothing is known of it
-	kinds    kinds                                 // of turn
-	meters   []*sharing.Meter                      // of the demands in the second pass, by server
+	meters   []*sharing.Meter // of the demands in the second pass, by server
 }
 
 // setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long

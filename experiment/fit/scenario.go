@@ -137,10 +137,6 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 			report.Notes = append(report.Notes, fmt.Sprintf("%d of the first attempts are %s; their executions are %s", k.First, k.Request, k.Execution))
 		}
 	}
-	most := slices.MaxFunc(kinds, func(a, b *workload) int { return cmp.Compare(a.observed.First, b.observed.First) })
-	if visits := f.visitsIfAny(most); visits > 1 {
-		shape.SetField(n, "visits", shape.ValueNode(visits))
-	}
 	shape.SetField(n, "arrivals", shape.ValueNode(a.Value))
 	if a.StartNs > 0 {
 		shape.SetField(n, "start", shape.ValueNode(shape.Duration(float64(a.StartNs))))
@@ -202,7 +198,7 @@ func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, 
 		}
 	}
 	what := s.attributes.Verb + " " + cmp.Or(request.JoinSubresource(s.attributes.Resource, s.attributes.Subresource), s.attributes.Path)
-	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance), f.visitsIfAny(w), ""})
+	report.Kinds = append(report.Kinds, Kind{what, s.schema, s.level, o.First, fitted.Text, shape.Number(fitted.Distance), ""})
 	return fields, fitted.Value
 }
 

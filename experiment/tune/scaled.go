@@ -106,7 +106,7 @@ func ends(sc *scenario.Scenario) (least, greatest *machine.Capacity) {
 	if c == nil {
 		return nil, nil
 	}
-	return c.Ends()
+	return c.Bounds()
 }
 
 // withCapacity returns the scenario with a capacity of its servers, or nil without one.

@@ -29,20 +29,6 @@ type shared struct {
 	since   time.Time
 	timer   *time.Timer
 	counted Counters
-
-	// With collections, it has half of the cores for a time whenever so much demand has been served.
-	every, served float64 // seconds
-	lasts         time.Duration
-	ends          time.Time // of the collection that goes on
-}
-
-// speed returns that of n requests now.
-func (s *shared) speed(n int) float64 {
-	l := s.Law
-	if s.since.Before(s.ends) {
-		l.Cores /= 2
-	}
-	return l.Speed(n)
 }
 
 func newShared(l sharing.Law) *shared { return &shared{Law: l, running: map[chan struct{}]float64{}} }
@@ -50,9 +36,8 @@ func newShared(l sharing.Law) *shared { return &shared{Law: l, running: map[chan
 // advance serves until now, and sets the timer for the next departure.
 func (s *shared) advance() {
 	n, now := len(s.running), time.Now()
-	speed := s.speed(n)
+	speed := s.Speed(n)
 	next := math.Inf(1)
-	s.served += now.Sub(s.since).Seconds() * speed * float64(n)
 	for done := range s.running {
 		s.running[done] -= now.Sub(s.since).Seconds() * speed
 		if s.running[done] < 1e-9 {
@@ -61,24 +46,11 @@ func (s *shared) advance() {
 		}
 	}
 	s.since = now
-	if s.lasts > 0 && !now.Before(s.ends) && s.served >= s.every {
-		s.served -= s.every
-		s.ends = now.Add(s.lasts)
-		s.counted.Collections++
-		s.counted.Seconds += s.lasts.Seconds() * collectorPart * s.counted.Processors
-	}
 	if n = len(s.running); n == 0 {
 		return
 	}
 	for _, remaining := range s.running {
-		next = min(next, remaining/s.speed(n))
-	}
-	if s.lasts > 0 {
-		due := max(0, s.every-s.served) / (s.speed(n) * float64(n))
-		if now.Before(s.ends) {
-			due = s.ends.Sub(now).Seconds()
-		}
-		next = min(next, max(1e-9, due))
+		next = min(next, remaining/s.Speed(n))
 	}
 	if s.timer != nil {
 		s.timer.Stop()
@@ -256,39 +228,6 @@ func TestThroughputOfAnotherPeriod(t *testing.T) {
 	}
 }
 
-// Of a server that counts its garbage collections, the cores are those that it has between them.
-func TestCollections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShared(sharing.Law{Cores: 2})
-		s.every, s.lasts, s.counted.Processors = 0.8, 150*time.Millisecond, 4
-		curve, err := Run(t.Context(), s.options(7, 10*time.Millisecond, time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Fit(curve)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%v", got)
-		x := got.Collection
-		if x == nil {
-			t.Fatal("there are no collections")
-		}
-		if d := float64(x.Lasts) / 150e6; d < 0.999 || d > 1.001 {
-			t.Errorf("one lasts %v, want 150ms", x.Lasts)
-		}
-		if d := float64(x.Every) / 0.8e9; d < 0.95 || d > 1.05 {
-			t.Errorf("there is one every %v, want 800ms", x.Every)
-		}
-		if got.Law.Cores < 1.9 || got.Law.Cores > 2.1 || got.Cores.Low > 2 || got.Cores.High < 2 {
-			t.Errorf("cores %.3f (%.3f), want 2", got.Law.Cores, got.Cores)
-		}
-		if left, without := got.Law.Cores/(1+got.Law.Cores*150/(2*800)), 2/(1+2*150./(2*800)); left/without < 0.97 || left/without > 1.03 {
-			t.Errorf("%.3f cores are left, want %.3f", left, without)
-		}
-	})
-}
-
 // If more clients make requests wait before and after their executions rather than in them, these do not say what the server can do.
 func TestExecutionsThatAreNotWhatIsBusy(t *testing.T) {
 	for _, c := range []struct {
@@ -309,43 +248,6 @@ func TestExecutionsThatAreNotWhatIsBusy(t *testing.T) {
 		if got.Identifiable != c.known || !c.known && !strings.Contains(got.String(), "unknown, because 63.6 % of what more clients add to the latency is before and after the executions") {
 			t.Errorf("executions of %v ns: %v", c.execution, got)
 		}
-	}
-}
-
-// A collection lasts the longer, the more clients there are. The capacity has that of the steps that show what the server can do, and the bounds are
-// those of all steps with as many clients as cores.
-func TestCollectionsOfSaturatedSteps(t *testing.T) {
-	c := &Capacity{Law: sharing.Law{Cores: 2}, Identifiable: true, Demand: 10 * time.Millisecond, Measured: 8}
-	step := func(clients int, perSecond float64, lasts time.Duration) Step {
-		return Step{Clients: clients, PerSecond: perSecond, Sent: int64(3 * perSecond), Collections: 6, Collection: lasts}
-	}
-	c.collect([]Step{step(1, 90, 10*time.Millisecond), step(2, 150, 50*time.Millisecond), step(4, 190, 90*time.Millisecond), step(8, 200, 110*time.Millisecond)})
-	if c.Collection == nil || time.Duration(c.Collection.Lasts) != 100*time.Millisecond || time.Duration(c.Collection.Every) != 975*time.Millisecond {
-		t.Fatalf("%+v, want one of 100ms every 975ms", c.Collection)
-	}
-	if time.Duration(c.CollectionLasts.Low) != 50*time.Millisecond || time.Duration(c.CollectionLasts.High) != 110*time.Millisecond {
-		t.Errorf("one lasts from %v to %v, want 50ms to 110ms", c.CollectionLasts.Low, c.CollectionLasts.High)
-	}
-	if want := "collection: {low: 50ms, high: 110ms}"; !strings.Contains(c.Fields(), want) {
-		t.Errorf("no %q in %s", want, c.Fields())
-	}
-}
-
-// The counters are those of the text that a kube-apiserver serves. A collection lasts as long as a quarter of the processors worked on it.
-func TestReadCollector(t *testing.T) {
-	before, err := ReadCollector([]byte("go_gc_cycles_total_gc_cycles_total 100\ngo_cpu_classes_gc_mark_dedicated_cpu_seconds_total 5\ngo_sched_gomaxprocs_threads 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := ReadCollector([]byte("go_gc_cycles_total_gc_cycles_total 120\ngo_cpu_classes_gc_mark_dedicated_cpu_seconds_total 6.5\ngo_sched_gomaxprocs_threads 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, lasts := after.Since(before); n != 20 || lasts != 150*time.Millisecond {
-		t.Errorf("%v collections of %v, want 20 of 150ms", n, lasts)
-	}
-	if n, lasts := (Collector{}).Since(Collector{}); n != 0 || lasts != 0 {
-		t.Errorf("%v collections of %v of a server that counts none", n, lasts)
 	}
 }
 

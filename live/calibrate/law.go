@@ -28,11 +28,6 @@ type Capacity struct {
 	Reason       string        // why not; "" if it does
 	Measured     int           // requests that executed at a time, at most
 
-	// Collection is the garbage collections of the server, which the law does not contain then; nil if it does not say, or if there are no cores.
-	Collection *machine.Collection
-	// CollectionLasts is from the shortest to the longest mean of a step.
-	CollectionLasts machine.Durations
-
 	// Request is the one with which it was measured; nil if there were several.
 	Request *classify.Attributes
 
@@ -57,6 +52,7 @@ const (
 	confidence = 0.95
 	certainty  = 0.99  // that requests share anything
 	leastError = 0.002 // of a logarithm: a throughput is not known better
+	saturated  = 0.9   // part of the greatest throughput from which on a step has shown what the server can do
 )
 
 // Fit fits a capacity to a curve. The error says that there is nothing to fit to.
@@ -81,7 +77,6 @@ func Fit(c *Curve) (*Capacity, error) {
 		capacity.Reason = fmt.Sprintf("%s of what more clients add to the latency is before and after the executions: these do not say what the server can do if it, the client or the network are busy otherwise",
 			format.Percent(x))
 	}
-	capacity.collect(c.used())
 	return capacity, nil
 }
 
@@ -375,10 +370,6 @@ func (c *Capacity) String() string {
 	}
 	text := fmt.Sprintf("%s, %s, %s, from up to %d requests at a time", between("cores", c.Law.Cores, c.Cores),
 		between("contention", c.Law.Contention, c.Contention), between("coherency", c.Law.Coherency, c.Coherency), c.Measured)
-	if x := c.Collection; x != nil {
-		text += fmt.Sprintf(". Whenever %s of demand have been served, the server collects garbage for %s (%s to %s with other numbers of clients)",
-			format.Duration(float64(x.Every)), format.Duration(float64(x.Lasts)), format.Duration(float64(c.CollectionLasts.Low)), format.Duration(float64(c.CollectionLasts.High)))
-	}
 	return text
 }
 
@@ -425,12 +416,6 @@ func (c *Capacity) Fields() string {
 		add("cores", c.Law.Cores, cores)
 		add("contention", c.Law.Contention, contention)
 		add("coherency", c.Law.Coherency, coherency)
-	}
-	if x := c.Collection; x != nil {
-		fields = append(fields, fmt.Sprintf("collection: {every: %s, lasts: %s}", shape.Duration(float64(x.Every)), shape.Duration(float64(x.Lasts))))
-		if low, high := shape.Duration(float64(min(x.Lasts, c.CollectionLasts.Low))), shape.Duration(float64(c.CollectionLasts.High)); low != high {
-			intervals = append(intervals, fmt.Sprintf("collection: {low: %s, high: %s}", low, high))
-		}
 	}
 	if x := c.calibration(); x != nil {
 		text := "calibrated: {"

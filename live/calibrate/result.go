@@ -48,12 +48,6 @@ type fitted struct {
 	Scatter      float64  `json:"scatter"`
 	Text         string   `json:"text"` // the capacity in a sentence
 
-	CollectionEveryNs int64 `json:"collectionEveryNs"` // demand that is served from the beginning of a garbage collection to that of the next; 0 if unknown
-	CollectionLastsNs int64 `json:"collectionLastsNs"`
-	// The shortest and the longest mean of a step.
-	CollectionLastsLowNs  int64 `json:"collectionLastsLowNs"`
-	CollectionLastsHighNs int64 `json:"collectionLastsHighNs"`
-
 	CoresLow       *float64 `json:"coresLow"`
 	CoresHigh      *float64 `json:"coresHigh"`
 	ContentionLow  *float64 `json:"contentionLow"`
@@ -78,10 +72,6 @@ func newFitted(c *Capacity) *fitted {
 	f.CoresLow, f.CoresHigh = interval(c.Cores)
 	f.ContentionLow, f.ContentionHigh = interval(c.Contention)
 	f.CoherencyLow, f.CoherencyHigh = interval(c.Coherency)
-	if x := c.Collection; x != nil {
-		f.CollectionEveryNs, f.CollectionLastsNs = int64(x.Every), int64(x.Lasts)
-		f.CollectionLastsLowNs, f.CollectionLastsHighNs = int64(c.CollectionLasts.Low), int64(c.CollectionLasts.High)
-	}
 	f.ThroughputLow, f.ThroughputHigh = c.Throughput.Low, c.Throughput.High
 	return f
 }

@@ -17,8 +17,12 @@ type loadBeyondMeasured struct {
 }
 
 // beyondShare is the part of the executions beyond which a run is one of another load than was measured. Of what was
-// measured, it is at most a hundredth, which varies from run to run if the server is nearly full.
-const beyondShare = 0.1
+// measured, it is at most a hundredth, which varies from run to run if the server is nearly full. Without a law, no such run
+// is ok, so that it must be more certain.
+const (
+	beyondShare  = 0.03
+	unknownShare = 0.1
+)
 
 // newLoadBeyondMeasured returns nil if the scenario does not say up to what executions were measured.
 func newLoadBeyondMeasured(s *scenario.Servers) *loadBeyondMeasured {
@@ -53,7 +57,11 @@ func (c *loadBeyondMeasured) trust(s *result.Summary, windowNs int64) {
 			l.Executing, l.Average = x, c.average
 		}
 	}
-	if l.Executing > 0 || l.Share > beyondShare {
+	most := beyondShare
+	if c.unknown {
+		most = unknownShare
+	}
+	if l.Executing > 0 || l.Share > most {
 		s.TrustLoad(l)
 	}
 }

@@ -226,9 +226,6 @@ func (d *draw) servers() string {
 		if !d.store && d.chance(0.3) {
 			c.add("watchEvent: %s", d.pick("1ms", "50us"))
 		}
-		if cores%3 == 0 { // without a draw of its own, which would change the scenarios of all seeds
-			c.add("turn: %s", [...]string{"100us", "2ms"}[cores/3-1])
-		}
 		s.add("capacity: %s", c.object())
 	}
 	if d.chance(0.15) {

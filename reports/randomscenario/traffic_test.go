@@ -109,9 +109,6 @@ func (d *draw) sending(w *list) {
 	if d.chance(0.2) && !d.given {
 		w.add("delay: %s", d.distribution(0.1, 1000))
 	}
-	if clients%3 == 0 && !d.given { // without a draw of its own, which would change the scenarios of all seeds
-		w.add("visits: %d", clients)
-	}
 	if d.chance(0.3) && !d.given {
 		w.add("clientTimeout: %s", d.distribution(1, 20000))
 	}

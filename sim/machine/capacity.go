@@ -20,17 +20,12 @@ type Capacity struct {
 	Coherency  float64 `json:"coherency,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"κ: what each pair of requests costs; above 0, throughput falls when more requests are in service."`
 	Speed      []Speed `json:"speed,omitempty" jsonschema_description:"s: factors of the speed over time, in order of time; 1 before the first."`
 
-	// Turn is 0 if all requests in service progress all the time.
-	Turn quantity.Duration `json:"turn,omitempty" jsonschema_description:"Served demand after which a request gives way to one that waits for a core; without it, all requests in service progress all the time."`
-
-	Collection *Collection `json:"collection,omitempty" jsonschema_description:"Garbage collection, during which requests have half of the cores."`
-
 	Calibrated *Calibration `json:"calibrated,omitempty" jsonschema_description:"With which request the capacity was measured. A run does not depend on it; apfsim import --fit keeps the throughput of that request."`
 
 	WatchEvent   quantity.Duration `json:"watchEvent,omitempty" jsonschema_description:"Time of one core that sending one event to one watcher takes; a write sends one to each open watch of its resource."`
 	Measured     int               `json:"measured,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at a time up to which executions were measured; a run in which more execute says so. Alone, it says that the capacity is unknown, and executions take as long as without it."`
 	Average      float64           `json:"average,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests that executed at a time on average when executions were measured whose capacity is unknown; a run in which more execute says so."`
-	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. The statistics of a run do not depend on it: apfsim run shows what they are with its corners, and apfsim tune repeats its answer with both ends."`
+	Interval     *Interval         `json:"interval,omitempty" jsonschema_description:"What the capacity is known to: bounds of its 95 % intervals. The statistics of a run do not depend on it: apfsim run shows what they are with both ends, and apfsim tune repeats its answer with them."`
 	MinimumCores float64           `json:"minimumCores,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Cores that are left to requests however many events are sent; without it a tenth of cores."`
 }
 
@@ -49,17 +44,9 @@ type Calibration struct {
 
 // Interval is what a measured capacity is known to. A parameter without bounds is taken to be exact.
 type Interval struct {
-	Cores      *Bounds    `json:"cores,omitempty"`
-	Contention *Bounds    `json:"contention,omitempty"`
-	Coherency  *Bounds    `json:"coherency,omitempty"`
-	Turn       *Durations `json:"turn,omitempty" jsonschema_description:"With low: 0s, requests may take no turns at all."`
-	Collection *Durations `json:"collection,omitempty" jsonschema_description:"Of how long a garbage collection lasts."`
-}
-
-// Durations are the bounds of a duration.
-type Durations struct {
-	Low  quantity.Duration `json:"low" document:"required"`
-	High quantity.Duration `json:"high" document:"required" jsonschema:"exclusiveMinimum=0s"`
+	Cores      *Bounds `json:"cores,omitempty"`
+	Contention *Bounds `json:"contention,omitempty"`
+	Coherency  *Bounds `json:"coherency,omitempty"`
 }
 
 // Bounds are those of a 95 % interval.
@@ -68,12 +55,11 @@ type Bounds struct {
 	High *float64 `json:"high,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Without it there is no upper bound."`
 }
 
-// Ends returns the least and the greatest capacity of the interval, or nil if there is no interval. There is no greatest one without an upper bound if
+// Bounds returns the least and the greatest capacity of the interval, or nil if there is no interval. There is no greatest one without an upper bound if
 // events of watches take cores, because they would cost nothing. Their speeds enclose
 // those of all capacities of the interval, with however many requests. Without an upper bound of the contention or of the
-// coherency, the least capacity has the value of c. It has the longest turn and the longest collections, and the greatest one the shortest: short
-// requests wait the longer, the longer a turn is.
-func (c *Capacity) Ends() (least, greatest *Capacity) {
+// coherency, the least capacity has the value of c.
+func (c *Capacity) Bounds() (least, greatest *Capacity) {
 	if c.Interval == nil {
 		return nil, nil
 	}
@@ -97,35 +83,10 @@ func (c *Capacity) Ends() (least, greatest *Capacity) {
 			*p.low = *p.bounds.High
 		}
 	}
-	if t := c.Interval.Turn; t != nil {
-		low.Turn, high.Turn = t.High, t.Low
-	}
-	if x := c.Interval.Collection; x != nil && c.Collection != nil {
-		low.Collection, high.Collection = &Collection{c.Collection.Every, x.High}, &Collection{c.Collection.Every, x.Low}
-	}
 	if high.Cores == 0 && c.WatchEvent > 0 {
 		return &low, nil
 	}
 	return &low, &high
-}
-
-// Corners returns the capacities between which those of the interval lie, none if there is no interval: both ends and, since turns make short requests
-// slower and others faster, both of them with the turn of the other.
-func (c *Capacity) Corners() (all []*Capacity) {
-	least, greatest := c.Ends()
-	if least == nil {
-		return nil
-	}
-	if greatest == nil {
-		return []*Capacity{least}
-	}
-	all = []*Capacity{least, greatest}
-	if least.Turn != greatest.Turn && greatest.Cores > 0 {
-		slow, fast := *least, *greatest
-		slow.Turn, fast.Turn = greatest.Turn, least.Turn
-		all = append(all, &slow, &fast)
-	}
-	return all
 }
 
 // check checks that the interval of a parameter contains its value.
@@ -150,12 +111,7 @@ type Speed struct {
 // Given says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
 // changes nothing.
 func (c *Capacity) Given() bool {
-	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Turn != 0 || c.Collection != nil || c.Speed != nil || c.WatchEvent != 0)
-}
-
-// MayTakeTurns says whether requests take turns with the capacity, or with another one of its interval.
-func (c *Capacity) MayTakeTurns() bool {
-	return c != nil && (c.Turn > 0 || c.Interval != nil && c.Interval.Turn != nil)
+	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Speed != nil || c.WatchEvent != 0)
 }
 
 // Check checks the capacity at path.
@@ -168,12 +124,6 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 	}
 	if c.WatchEvent > 0 && c.Cores == 0 {
 		to.Fail(path+".watchEvent", "needs cores, which the events take away from requests")
-	}
-	if c.Turn > 0 && c.Cores == 0 {
-		to.Fail(path+".turn", "needs cores, for which the requests take turns; set cores, or leave turn out")
-	}
-	if c.Collection != nil {
-		c.Collection.Check(to, path+".collection", c.Cores)
 	}
 	if c.Calibrated != nil && c.Cores == 0 {
 		to.Fail(path+".calibrated", "needs cores, which were measured with that request; set cores, or leave calibrated out")
@@ -188,20 +138,6 @@ func (c *Capacity) Check(to *document.Checker, path string) {
 		i.Coherency.check(to, path+".interval.coherency", c.Coherency)
 		if i.Cores != nil && i.Cores.Low == 0 {
 			to.Fail(path+".interval.cores.low", "0: want more than 0")
-		}
-		if t := i.Turn; t != nil && (c.Turn < t.Low || c.Turn > t.High) {
-			to.Fail(path+".interval.turn", "does not contain the value, %v; want none if it is not the interval of this turn", c.Turn)
-		} else if t != nil && t.Low == 0 && c.Cores == 0 {
-			to.Fail(path+".interval.turn", "needs cores, for which the requests take turns; set cores, or leave turn out")
-		}
-		switch x := i.Collection; {
-		case x == nil:
-		case c.Collection == nil:
-			to.Fail(path+".interval.collection", "is of collections, of which there are none; set collection, or leave the interval out")
-		case x.Low <= 0:
-			to.Fail(path+".interval.collection.low", "want more than 0s")
-		case c.Collection.Lasts < x.Low || c.Collection.Lasts > x.High:
-			to.Fail(path+".interval.collection", "does not contain the value, %v; want none if it is not the interval of this collection", c.Collection.Lasts)
 		}
 	}
 	last := quantity.Duration(-1)

@@ -1,6 +1,6 @@
 // Package machine simulates a machine that works on several jobs at a time, which share its speed (processor
-// sharing, or turns). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
-// ends next, and schedules that end, or the end of a turn or a visit.
+// sharing). A server gives it the requests that it executes, and a store its transactions; each asks for the job that
+// ends next, and schedules that end.
 package machine
 
 import (
@@ -21,9 +21,6 @@ import (
 // machine was last idle: a job that begins when V is V0 ends when V is V0 + demand.
 // Invariant: served is V at lastNs, and was reset to 0 when there were no jobs.
 //
-// With turns, only the jobs that are on a place progress, all alike again, and V is the service of a job that is always on one
-// (see turns). The total throughput is n·v(n) all the same.
-//
 // Only the job that ends first has an end, which Next returns and every other method may move. Jobs are known
 // by slots, small numbers that are used again when a job is over.
 type Machine struct {
@@ -32,22 +29,17 @@ type Machine struct {
 	cores     float64 // what is left of c, +Inf if there is no bound
 	leastLeft float64 // of c
 
-	speed      float64 // of each job that progresses: v(n) of the present n without turns
-	throughput float64 // of all together
-	served     float64 // in ns of demand
-	lastNs     int64
-	order      uint64 // of the next job to begin
+	speed  float64 // v(n) of the present n
+	served float64 // in ns of demand
+	lastNs int64
+	order  uint64 // of the next job to begin
 
 	// Work is the demand that all jobs together have been served.
 	Work Meter
 
-	heap []job   // those that progress: a binary heap, the job that ends first at index 0
-	at   []int32 // the index in the heap of the job of each slot, or waits
+	heap []job   // a binary heap, the job that ends first at index 0
+	at   []int32 // the index in the heap of the job of each slot
 	free []int32 // slots that are not used
-
-	turns       *turns       // nil if all jobs progress all the time
-	collections *collections // nil if there are none
-	step        step         // that Next has returned
 }
 
 // job is what the machine works on. It ends when V is end; of equal ends, the job that began first ends
@@ -72,12 +64,6 @@ func New(law *Capacity) *Machine {
 	if m.leastLeft == 0 {
 		m.leastLeft = law.Cores / 10
 	}
-	if law.Turn > 0 && law.Cores > 0 { // otherwise there is a place for each job
-		m.turns = newTurns(law.Cores, float64(law.Turn))
-	}
-	if law.Collection != nil {
-		m.collections = newCollections(law.Collection)
-	}
 	return m
 }
 
@@ -86,23 +72,13 @@ func New(law *Capacity) *Machine {
 func (m *Machine) Throughput(n int) float64 { return float64(n) * m.speedOf(float64(n)) }
 
 func (m *Machine) speedOf(n float64) float64 {
-	cores := m.cores
-	if m.collections != nil && m.collections.endNs > 0 {
-		cores *= left
-	}
-	return m.factor * min(1, cores/n) / (1 + m.law.Contention*(n-1) + m.law.Coherency*n*(n-1))
+	return m.factor * min(1, m.cores/n) / (1 + m.law.Contention*(n-1) + m.law.Coherency*n*(n-1))
 }
 
 // N returns how many jobs the machine works on.
-func (m *Machine) N() int {
-	if m.turns != nil {
-		return len(m.heap) + m.turns.waiting.n
-	}
-	return len(m.heap)
-}
+func (m *Machine) N() int { return len(m.heap) }
 
-// Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none. With turns, it
-// is their mean.
+// Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none.
 func (m *Machine) Speed() float64 { return m.speedOf(float64(max(1, m.N()))) }
 
 // Factor returns the speed s of the machine itself.
@@ -110,17 +86,10 @@ func (m *Machine) Factor() float64 { return m.factor }
 
 // advance brings V up to date. It must come before every change of what the speed depends on.
 func (m *Machine) advance(nowNs int64) {
-	c := m.collections
 	if len(m.heap) == 0 {
 		m.served = 0
-		if c != nil && c.endNs > 0 && c.endNs <= nowNs {
-			c.endNs = 0
-		}
 	} else {
 		m.served += float64(nowNs-m.lastNs) * m.speed
-		if c != nil {
-			c.served += float64(nowNs-m.lastNs) * m.throughput
-		}
 	}
 	m.lastNs = nowNs
 }
@@ -128,20 +97,11 @@ func (m *Machine) advance(nowNs int64) {
 // changed works the speed out again, after advance.
 func (m *Machine) changed() {
 	m.speed = m.Speed()
-	n := m.N()
-	m.throughput = float64(n) * m.speed
-	m.Work.Set(m.lastNs, m.throughput)
-	if n > len(m.heap) {
-		m.speed *= float64(n) / float64(len(m.heap))
-	}
+	m.Work.Set(m.lastNs, float64(m.N())*m.speed)
 }
 
 // Begin begins a job, which would take demandNs alone on an idle machine of speed 1, and returns its slot.
-func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) { return m.BeginVisits(nowNs, demandNs, 1) }
-
-// BeginVisits begins a job that comes to the machine several times, each time with an equal part of its demand. Only with turns does
-// that make a difference.
-func (m *Machine) BeginVisits(nowNs, demandNs int64, visits int32) (slot int32) {
+func (m *Machine) Begin(nowNs, demandNs int64) (slot int32) {
 	m.advance(nowNs)
 	slot = int32(len(m.at))
 	if n := len(m.free); n > 0 {
@@ -149,85 +109,23 @@ func (m *Machine) BeginVisits(nowNs, demandNs int64, visits int32) (slot int32) 
 	} else {
 		m.at = append(m.at, 0)
 	}
-	if m.turns == nil {
-		m.push(job{m.served + float64(demandNs), m.order, slot})
-	} else {
-		part := float64(demandNs) / float64(visits)
-		m.turns.begin(slot, visits, part)
-		if len(m.heap) < m.turns.places {
-			m.place(slot, m.order, part)
-		} else {
-			m.wait(slot, m.order, part)
-		}
-	}
+	m.heap = append(m.heap, job{})
+	m.up(len(m.heap)-1, job{m.served + float64(demandNs), m.order, slot})
 	m.order++
 	m.changed()
 	return slot
 }
 
-// push adds a job to the heap.
-func (m *Machine) push(j job) {
-	m.heap = append(m.heap, job{})
-	m.up(len(m.heap)-1, j)
-}
-
 // Next returns the job that ends first if nothing happens before, and when that is, now or later; ok is false
-// if there is no job. The slot is Step if a turn or a visit is over before, or a collection begins or ends.
+// if there is no job.
 func (m *Machine) Next(nowNs int64) (slot int32, atNs int64, ok bool) {
 	if len(m.heap) == 0 {
 		return 0, 0, false
 	}
 	m.advance(nowNs)
 	first := &m.heap[0]
-	slot, atNs = first.slot, m.when(nowNs, first.end)
-	if t := m.turns; t != nil {
-		if t.jobs[slot].visits > 0 {
-			slot, m.step = Step, endVisit
-		}
-		if t.waiting.n > 0 {
-			if overNs := m.when(nowNs, t.over()); overNs < atNs {
-				slot, atNs, m.step = Step, overNs, endTurn
-			}
-		}
-	}
-	if m.collections != nil {
-		if dueNs := m.collections.due(nowNs, m.throughput); dueNs < atNs {
-			slot, atNs, m.step = Step, dueNs, changeCollection
-		}
-	}
-	return slot, atNs, true
-}
-
-// Step is what Next returns in place of a slot if something happens to the machine before a job ends. Its owner then calls Advance.
-const Step int32 = -1
-
-// step is what happens to the machine.
-type step uint8
-
-const (
-	endTurn step = iota
-	endVisit
-	changeCollection
-)
-
-// Advance carries out the step that Next has returned, at the time that it has returned.
-func (m *Machine) Advance(nowNs int64) {
-	m.advance(nowNs)
-	switch m.step {
-	case endTurn:
-		m.endTurn()
-	case endVisit:
-		m.endVisit()
-	case changeCollection:
-		m.collections.change(nowNs)
-	}
-	m.changed()
-}
-
-// when returns when V is at least so much if nothing happens before, now or later.
-func (m *Machine) when(nowNs int64, served float64) int64 {
-	leftNs := min(math.Ceil((served-m.served)/m.speed), random.LongestNs)
-	return nowNs + max(0, int64(leftNs))
+	leftNs := min(math.Ceil((first.end-m.served)/m.speed), random.LongestNs)
+	return first.slot, nowNs + max(0, int64(leftNs)), true
 }
 
 // End ends the job that Next has returned, at the time that it has returned. As time is in whole nanoseconds,
@@ -241,14 +139,7 @@ func (m *Machine) End(nowNs int64, slot int32) {
 // Cancel ends a job before it is done, and returns how much of its demand is left, in ns.
 func (m *Machine) Cancel(nowNs int64, slot int32) (left float64) {
 	m.advance(nowNs)
-	if i := m.at[slot]; i != waits {
-		left = m.heap[i].end - m.served
-	} else {
-		left = m.turns.jobs[slot].left
-	}
-	if m.turns != nil {
-		left += m.turns.after(slot)
-	}
+	left = m.heap[m.at[slot]].end - m.served
 	m.remove(slot)
 	return max(0, left)
 }
@@ -256,16 +147,6 @@ func (m *Machine) Cancel(nowNs int64, slot int32) (left float64) {
 // remove takes a job out of the machine.
 func (m *Machine) remove(slot int32) {
 	m.free = append(m.free, slot)
-	if m.turns == nil {
-		m.pull(slot)
-	} else {
-		m.leave(slot)
-	}
-	m.changed()
-}
-
-// pull takes a job out of the heap.
-func (m *Machine) pull(slot int32) {
 	i, last := int(m.at[slot]), len(m.heap)-1
 	moved := m.heap[last]
 	m.heap = m.heap[:last]
@@ -276,6 +157,7 @@ func (m *Machine) pull(slot int32) {
 			m.down(i, moved)
 		}
 	}
+	m.changed()
 }
 
 // SetSpeed multiplies the speed by a factor from now on, in place of the one before.

@@ -47,7 +47,7 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 			c.texts(document.Index("spec.workload", i), &spec.Workload[i])
 		}
 	}
-	workload.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil, spec.Servers.Capacity.MayTakeTurns(), spec.AllowUnknownResources)
+	workload.Check(to, "spec.workload", spec.Workload, spec.Duration, spec.Store != nil, spec.AllowUnknownResources)
 	c.lockstep()
 	if spec.Store != nil {
 		c.store()

@@ -25,16 +25,16 @@ func newSharing(law *machine.Capacity, fromNs int64) *sharing {
 
 // Begin begins to serve the demand of r.
 func (s *sharing) Begin(nowNs int64, r *Request) {
-	s.begin(nowNs, r, r.ExecutionNs, max(1, r.Details.Visits))
+	s.begin(nowNs, r, r.ExecutionNs)
 }
 
-func (s *sharing) begin(nowNs int64, r *Request, demandNs int64, visits int32) {
-	r.Details.capacitySlot = s.beginJob(nowNs, demandNs, visits)
+func (s *sharing) begin(nowNs int64, r *Request, demandNs int64) {
+	r.Details.capacitySlot = s.beginJob(nowNs, demandNs)
 	s.requests[r.Details.capacitySlot] = r
 }
 
-func (s *sharing) beginJob(nowNs, demandNs int64, visits int32) (slot int32) {
-	slot = s.Machine.BeginVisits(nowNs, demandNs, visits)
+func (s *sharing) beginJob(nowNs, demandNs int64) (slot int32) {
+	slot = s.Machine.Begin(nowNs, demandNs)
 	if int(slot) == len(s.requests) {
 		s.requests = append(s.requests, nil)
 	}
@@ -43,7 +43,7 @@ func (s *sharing) beginJob(nowNs, demandNs int64, visits int32) (slot int32) {
 
 // beginBehind begins to serve a demand that no request waits for.
 func (s *sharing) beginBehind(nowNs, demandNs int64) {
-	s.behind = append(s.behind, s.beginJob(nowNs, demandNs, 1))
+	s.behind = append(s.behind, s.beginJob(nowNs, demandNs))
 }
 
 // endBehind ends such a demand, which Machine.Next has returned, at the time that it has returned.
@@ -62,12 +62,11 @@ func (s *sharing) cancelBehind(nowNs int64) {
 }
 
 // Next returns the request whose demand is served first if nothing happens before, and when that is, now or later. It is
-// nil if no request waits for that demand, or if a turn or a visit is over before. It is not ok if no demand is being served. Every
-// other method may move that end.
+// nil if no request waits for that demand. It is not ok if no demand is being served. Every other method may move that end.
 func (s *sharing) Next(nowNs int64) (r *Request, atNs int64, ok bool) {
 	slot, atNs, ok := s.Machine.Next(nowNs)
-	if !ok || slot == machine.Step {
-		return nil, atNs, ok
+	if !ok {
+		return nil, 0, false
 	}
 	return s.requests[slot], atNs, true
 }
@@ -84,33 +83,24 @@ func (s *sharing) Cancel(nowNs int64, r *Request) {
 	s.requests[r.Details.capacitySlot] = nil
 }
 
-// moveEnd schedules the end of the demand that is served first, or of a turn or a visit before, after each change of the capacity.
+// moveEnd schedules the end of the demand that is served first, after each change of the capacity.
 func (s *Server) moveEnd(nowNs int64) {
 	s.unschedule(&s.nextEnd)
 	slot, atNs, ok := s.capacity.Machine.Next(nowNs)
 	if !ok {
 		return
 	}
-	e := Event{Kind: Finish, Owner: s.index, Index: slot}
-	if slot != machine.Step {
-		e.Request = s.capacity.requests[slot]
-	}
-	s.nextEnd = s.events.Schedule(atNs, uint8(Finish), e)
+	s.nextEnd = s.events.Schedule(atNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Index: slot, Request: s.capacity.requests[slot]})
 }
 
-// endWithoutRequest carries out an event of the kind Finish without a request: a turn or a visit is over, or the machine has worked for
-// something that no request waits for.
+// endWithoutRequest carries out an event of the kind Finish without a request: the machine has worked for something that no request waits for.
 func (s *Server) endWithoutRequest(nowNs int64, slot int32) {
 	if s.capacity == nil {
 		s.work.serve(nowNs, -1)
 		return
 	}
 	s.nextEnd = 0
-	if slot == machine.Step {
-		s.capacity.Advance(nowNs)
-	} else {
-		s.capacity.endBehind(nowNs, slot)
-	}
+	s.capacity.endBehind(nowNs, slot)
 	s.moveEnd(nowNs)
 }
 

@@ -42,7 +42,7 @@ func (s *Server) send(nowNs int64, r *Request, bytes int64) (takesTime bool) {
 	r.Details.step = inSending
 	aloneNs := int64(float64(bytes) / s.egress.bytesPerNs)
 	r.Details.Spent.begin(nowNs, aloneNs)
-	s.egress.begin(nowNs, r, aloneNs, 1)
+	s.egress.begin(nowNs, r, aloneNs)
 	s.moveSent(nowNs)
 	return true
 }

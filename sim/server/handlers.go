@@ -19,7 +19,7 @@ func (s *Server) serve(nowNs int64, r *Request, demandNs int64) {
 		return
 	}
 	r.ExecutionNs = demandNs
-	s.capacity.begin(nowNs, r, demandNs, 1)
+	s.capacity.begin(nowNs, r, demandNs)
 	s.moveEnd(nowNs)
 }
 

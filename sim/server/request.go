@@ -137,7 +137,6 @@ type Details struct {
 type SentDetails struct {
 	DelayNs         int64 // the part of the execution that does not depend on the load of the server
 	ClientTimeoutNs int64 // how long the client waits for the response; 0 for as long as it takes
-	Visits          int32 // how often the execution comes to the machine, each time with an equal part of its demand; 0 for once
 
 	// Asked is what the request asks for beyond its attributes; nil if its query says it all. Execution says
 	// that it takes GivenNs nevertheless.

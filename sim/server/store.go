@@ -71,12 +71,6 @@ func (s *Store) Check(to *document.Checker, path string) {
 		if c.MinimumCores != 0 {
 			to.Fail(at+".minimumCores", "cannot be set here: no watch event takes cores of etcd away")
 		}
-		if c.Turn != 0 {
-			to.Fail(at+".turn", "cannot be set here: transactions of etcd take no turns; that of a server is spec.servers.capacity.turn")
-		}
-		if c.Collection != nil {
-			to.Fail(at+".collection", "cannot be set here: it is that of a server, spec.servers.capacity.collection")
-		}
 		if c.Measured != 0 {
 			to.Fail(at+".measured", "cannot be set here: it is that of a server, spec.servers.capacity.measured")
 		}

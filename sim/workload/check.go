@@ -24,15 +24,14 @@ type checker struct {
 	*document.Checker
 	duration quantity.Duration // 0 or less if that is an error of its own
 	stored   bool              // the servers have a store, from which executions follow
-	turns    bool              // executions take turns on the cores
 	unknown  bool              // requests may be for resources that no server has
 }
 
 // Check checks the workloads of a run of the given duration, after [Workload.SetDefaults]. With a store,
 // executions follow from the requests. It reads no files: errors in a trace are found when the trace is
 // read. A resource that no server has is an error unless unknown is true.
-func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored, turns, unknown bool) {
-	c := checker{to, duration, stored, turns, unknown}
+func Check(to *document.Checker, path string, all []Workload, duration quantity.Duration, stored, unknown bool) {
+	c := checker{to, duration, stored, unknown}
 	if len(all) == 0 {
 		c.Fail(path, "is empty: want one workload at least")
 	}
@@ -115,12 +114,6 @@ func (c *checker) workload(path string, w *Workload) {
 		if w.Delay.Given() {
 			c.Warn(path+".delay", follows, "how long they wait for etcd")
 		}
-		if w.Visits > 1 {
-			c.Warn(path+".visits", follows, "when they need a processor")
-		}
-	}
-	if w.Visits > 1 && !c.turns {
-		c.Warn(path+".visits", "has no effect without spec.servers.capacity.turn, for which an execution waits")
 	}
 	if !c.stored && w.Encoding == Protobuf {
 		c.Warn(path+".encoding", "has no effect without spec.store, by whose costs an answer is encoded")

@@ -64,7 +64,7 @@ func (cl *sender) attempt(t *server.Template, id server.TemplateID, execution qu
 
 // detail draws the details of the client's next request.
 func (cl *sender) detail(d *server.Details) {
-	d.DelayNs, d.ClientTimeoutNs, d.Visits = 0, 0, int32(cl.Visits)
+	d.DelayNs, d.ClientTimeoutNs = 0, 0
 	if cl.Delay.Given() {
 		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
 	}
@@ -144,7 +144,7 @@ func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.
 	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
 	again.ExecutionNs, again.WatchNs, again.WantedNs = r.ExecutionNs, r.WatchNs, r.WantedNs
 	if r.Details != nil {
-		again.Details.DelayNs, again.Details.ClientTimeoutNs, again.Details.Visits = r.Details.DelayNs, r.Details.ClientTimeoutNs, r.Details.Visits
+		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
 		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs
 		if again.Details.Execution { // the other says how long it has executed, perhaps beside others
 			again.ExecutionNs = again.Details.GivenNs

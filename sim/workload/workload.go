@@ -40,7 +40,6 @@ type Workload struct {
 	RateLimit *RateLimit            `json:"rateLimit,omitempty" also:"rateLimiter"`
 
 	Delay      quantity.Distribution `json:"delay,omitempty" jsonschema_description:"Time that an execution takes besides, and that does not depend on how busy the server is, such as that of etcd and of the network."`
-	Visits     int                   `json:"visits,omitempty" jsonschema:"default=1,minimum=1,maximum=1000" jsonschema_description:"How often an execution comes to a processor, each time with an equal part of its time, because it goes to etcd and back. With servers.capacity.turn it waits for a processor each time."`
 	Connection string                `json:"connection,omitempty" jsonschema:"enum=HTTP2,enum=PerRequest,default=HTTP2" jsonschema_description:"HTTP2: a client keeps one connection, and with it its server; PerRequest: it connects for each request."`
 	Through    string                `json:"through,omitempty" jsonschema:"enum=LoadBalancer,enum=Service,default=LoadBalancer" jsonschema_description:"LoadBalancer: servers.loadBalancer chooses the server of a connection; Service: the Service kubernetes does, which lists a server that has crashed until its lease has ended."`
 	Encoding   string                `json:"encoding,omitempty" also:"contentType,accept" jsonschema:"enum=JSON,enum=Protobuf,default=JSON" jsonschema_description:"In which encoding the clients want answers. Custom resources are always answered as JSON."`

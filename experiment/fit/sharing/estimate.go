@@ -22,7 +22,7 @@ type Estimate struct {
 	Busy       int // executions at a time when the busiest hundredth of the compared requests ended, at least
 	Executions int // whose demands were compared: of a long log, those of the part in which their number varies most
 
-	Cores, Contention, Coherency Interval
+	Cores, Contention Interval
 	// Throughput is how much demand is served at a time when Busy requests execute, in cores.
 	Throughput Interval
 	// Busier is the ratio of the geometric means of demands of requests that began when the server was busy, and when
@@ -33,13 +33,6 @@ type Estimate struct {
 	// Delays is the part of the executions of some kinds, in ns, that does not depend on how busy the server is, +Inf if none of it
 	// does: the requests wait for something else than the processors of the server, such as a webhook or etcd.
 	Delays map[int]float64
-	// Together is the correlation of the demands of requests that execute together, 0 if it is not significantly more. If it
-	// is, the server is slow at times. The law then has one parameter, which is not that of the likelihood, nor is its interval.
-	Together float64
-	// Collection is what may then make it slow, nil if that is not looked for. It lasts no time if the log does not show any.
-	Collection *Collection
-	// Turn is what the log says of turns under the law; nil if it shows nothing that is shared.
-	Turn *Turn
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 
@@ -47,8 +40,8 @@ type Estimate struct {
 	// other requests, or the server is another one; otherwise 0.
 	Unlike float64
 
-	demands map[int]*stretch // of kinds; nil without turns and collections
-	shares  bool             // that requests share nothing is rejected
+	odd    bool // the likelihood's law is rejected by the instrument
+	shares bool // that requests share nothing is rejected
 }
 
 const (
@@ -58,20 +51,16 @@ const (
 	widest       = 1.5    // ratio of the bounds of the throughput beyond which the log does not say what it is
 	fewest       = 200    // executions
 	enough       = 20_000 // executions, of more of which only a part is compared
-	wrong        = 1.4    // ratio of demands on the busy server to others beyond which a law that is given is not that of the server
 	coarse, fine = 0.03, 0.001
 )
 
 // New estimates the capacity of a server from all its executions of some time, in the order of their arrival. With several
 // logs, each is all executions of another time, or of another server that is like it. Kinds are the same in all logs.
 func New(logs ...[]Execution) *Estimate {
-	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)}, Coherency: Interval{0, math.Inf(1)},
+	e := &Estimate{Law: none(), Cores: Interval{1, math.Inf(1)}, Contention: Interval{0, math.Inf(1)},
 		Throughput: Interval{0, math.Inf(1)}, Inflation: 1}
 	all := e.join(logs)
 	e.fitWithDelays(all)
-	if e.shares {
-		e.takeTurns(all)
-	}
 	if !e.Identifiable {
 		e.Delays = nil
 	}
@@ -85,62 +74,17 @@ func (e *Estimate) fitWithDelays(all []Execution) {
 		without.Delays = maps.Clone(e.Delays)
 		// A wrong law can look like a server that is slow at times. If it still does, the log does not tell delays apart.
 		if e.findDelays(all) {
-			if e.fit(all); e.Together > 0 {
+			if e.fit(all); e.odd {
 				*e = without
 			}
 		}
 	}
 }
 
-// takeTurns replaces the law by that of a server with turns, if the log shows any. Short requests that wait for their turn take up nothing
-// meanwhile, and long ones do not progress alike, so that the server seems to have more cores than it has, or contention.
-func (e *Estimate) takeTurns(all []Execution) {
-	m := newModel(all)
-	short := m.shortTurn()
-	e.Turn = short.unknown()
-	e.Turn.Unknown = slices.DeleteFunc(e.Turn.Unknown, func(kind int) bool { return math.IsInf(e.Delays[kind], 1) })
-	if len(short.visits) == 0 {
-		return
-	}
-	x := &Estimate{Law: none(), Inflation: 1, Most: e.Most}
-	for kind, ns := range e.Delays {
-		if short.visits[kind] == 0 && math.IsInf(ns, 1) { // a part of an execution looks like a delay if there are turns
-			x.setDelay(kind, ns)
-		}
-	}
-	if x.fit(short.others(all)); !x.Identifiable || math.IsInf(x.Law.Cores, 1) {
-		return
-	}
-	lastsNs, collection := 0.0, x.Collection
-	if collection != nil {
-		lastsNs = float64(collection.LastsNs)
-	}
-	t := newModel(x.shared(all)).turn(Law{Cores: x.Law.Cores}, lastsNs, false, nil)
-	switch {
-	case t == nil:
-		return
-	case t.Ns == 0:
-		e.Turn = &t.Turn
-		return
-	}
-	if collection != nil {
-		collection.EveryNs, collection.LastsNs = int64(t.runs.everyNs), int64(t.lastsNs)
-		wide := collection.widened(t.cores, t.interval)
-		t.interval = Interval{wide.Low, min(wide.High, t.most)}
-	}
-	if t.interval.High > widest*t.interval.Low {
-		return
-	}
-	x.Turn, x.Law, x.Cores, x.Throughput, x.demands, x.Collection = &t.Turn, Law{Cores: t.cores}, t.interval, t.interval, t.runs.demands, collection
-	x.Busy, x.Executions = m.busy(), e.Executions
-	*e = *x
-}
-
 // fit estimates the law of all executions but those of kinds that it finds to share nothing.
 func (e *Estimate) fit(all []Execution) {
 	for {
-		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.Together, e.Collection = none(), false, "", 0, false, 0, nil
-		e.demands = nil
+		e.Law, e.Identifiable, e.Reason, e.Executions, e.shares, e.odd = none(), false, "", 0, false, false
 		m := newModel(e.shared(all))
 		e.Busy = m.busy()
 		for _, k := range m.kinds {
@@ -158,7 +102,7 @@ func (e *Estimate) fit(all []Execution) {
 		best := s.best(coarse)
 		for range 2 {
 			s.smooth(best)
-			best = s.climb(best, fine, 0, 1, 2)
+			best = s.climb(best, fine, 0, 1)
 		}
 		kind, ok := e.decide(s, best)
 		if !ok {
@@ -183,14 +127,6 @@ func (e *Estimate) DelayNs(kind int, tookNs int64) int64 {
 	default:
 		return min(int64(ns), tookNs-1)
 	}
-}
-
-// DemandNs returns the demand of a request of a kind, of the one that a Meter returns, which contains the effects of collections and turns.
-func (e *Estimate) DemandNs(kind int, ns float64) float64 {
-	if s := e.demands[kind]; s != nil {
-		return s.of(ns)
-	}
-	return ns
 }
 
 // shared returns the executions without their delays, which are at their ends.
@@ -225,7 +161,7 @@ func (e *Estimate) findDelays(all []Execution) (found bool) {
 			byKind[k] = append(byKind[k], float64(m.executions[i].EndNs-m.executions[i].BeginNs))
 		}
 	}
-	gain := func() float64 { // of cores, contention or coherency
+	gain := func() float64 { // of cores or contention
 		s := newSearch(newModel(e.shared(all)))
 		p := s.lower
 		for k := range p {
@@ -316,12 +252,12 @@ func (t *timeline) varied(enough int) []Execution {
 	return t.executions[best : best+enough]
 }
 
-// best returns the point with the greatest likelihood that is reached from cores, contention or coherency alone.
+// best returns the point with the greatest likelihood that is reached from cores or contention alone.
 func (s *search) best(finest float64) point {
 	best := s.lower
-	for k := range 3 {
+	for k := range s.alone {
 		s.alone[k] = s.start(k)
-		if p := s.climb(s.alone[k], finest, 0, 1, 2); s.at(p).total > s.at(best).total {
+		if p := s.climb(s.alone[k], finest, 0, 1); s.at(p).total > s.at(best).total {
 			best = p
 		}
 	}
@@ -341,7 +277,6 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 	}
 	e.Cores = Interval{s.cores(bounds[0][1]), s.cores(bounds[0][0])}
 	e.Contention = Interval{bounds[1][0], bounds[1][1]}
-	e.Coherency = Interval{bounds[2][0], bounds[2][1]}
 	fall := quantile / 2 * e.Inflation
 	e.Throughput = Interval{math.Inf(1), 0}
 	for _, p := range s.order {
@@ -356,63 +291,30 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 			return kind, true
 		}
 	}
+	p := s.law(law)
+	e.odd = math.Abs(s.model.dependence(p)) > student || p.Throughput(e.Busy) < 1
+	if p.Contention == 0 || e.odd {
+		p = e.coresAlone(s)
+	}
 	switch {
 	case !e.shares:
 		e.Reason = "the log shows no busy moment"
 	case e.Throughput.High > widest*e.Throughput.Low:
 		e.Reason = "the log shows too few busy moments"
 	default:
-		e.Identifiable = true
-		e.Law = s.law(law)
-		correlation, deviations := s.model.together(e.Law)
-		if deviations > apart {
-			e.Together = correlation
-		}
-		if deviations > apart || math.Abs(s.model.dependence(e.Law)) > unlikely || e.Law.Throughput(e.Busy) < 1 {
-			if e.correct(s); e.Identifiable && !math.IsInf(e.Law.Cores, 1) {
-				e.collect(s.model)
-			}
-		}
-		if e.Identifiable {
-			e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
-		}
+		e.Identifiable, e.Law = true, p
+		e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
 	}
 	return 0, false
 }
 
-// correct replaces the law by one with cores alone, and another number of them. Some requests are slow for another reason than how many execute, which has
-// an effect on the log like that of contention or coherency: others arrive while they execute. So the likelihood bounds none of these.
-func (e *Estimate) correct(s *search) {
-	q, bounds, ok := s.correct(s.climb(s.alone[0], fine, 0))
-	low, high := q, q
-	low[0], high[0] = bounds[0], bounds[1]
-	e.Cores, e.Contention.Low, e.Coherency.Low = Interval{s.cores(bounds[1]), s.cores(bounds[0])}, 0, 0
-	e.Law = s.law(q)
-	e.Throughput = Interval{s.law(high).Throughput(e.Busy), s.law(low).Throughput(e.Busy)}
-	if !ok || e.Throughput.High > widest*e.Throughput.Low {
-		e.Identifiable, e.Law = false, none()
-		e.Reason = "some requests are slow for another reason than how many execute, and the log shows too few busy moments beside these"
-	}
-}
-
-// collect looks for garbage collections on a server that has cores alone and is slow at times.
-func (e *Estimate) collect(m *model) {
-	found, law, cores := m.collect(e.Law, e.Cores, e.Together > 0)
-	if found == nil {
-		return
-	}
-	low, high := law, law
-	low.Cores, high.Cores = cores.Low, cores.High
-	throughput := Interval{low.Throughput(e.Busy), high.Throughput(e.Busy)}
-	if throughput.High > widest*throughput.Low {
-		e.Identifiable, e.Law, e.Cores = false, none(), cores
-		e.Reason = "the server is slow at times, as if it collected garbage, and the log shows too few busy moments beside these"
-		return
-	}
-	e.Collection, e.Law, e.Cores, e.Throughput = found, law, cores, throughput
-	if found.LastsNs > 0 {
-		e.demands = found.demands
-	}
+// coresAlone returns the law with cores alone that the instrument gives, and sets the intervals. If some requests are slow for another reason than
+// how many execute, others arrive while they execute, which has an effect on the log like that of contention. So the likelihood bounds neither.
+func (e *Estimate) coresAlone(s *search) Law {
+	x, low, high := s.instrument(s.climb(s.alone[0], fine, 0)[0])
+	e.Cores, e.Contention.Low = Interval{s.cores(high), s.cores(low)}, 0
+	e.Throughput = Interval{s.law(point{high}).Throughput(e.Busy), s.law(point{low}).Throughput(e.Busy)}
+	return s.law(point{x})
 }
 
 // disagrees returns the kind whose executions a point makes less likely than a law that shares nothing, by more than a limit and by more than
@@ -429,8 +331,8 @@ func (s *search) disagrees(p point, limit float64) (kind int, ok bool) {
 
 // bounds returns the least and the greatest value of each coordinate, around those of a point, with which the greatest
 // log-likelihood is less than the top by at most fall, and the trials there. First says how far away they may be.
-func (s *search) bounds(around point, top, fall float64, first func(k, side int) float64) (bounds [3][2]float64, trials []*trial) {
-	for k := range 3 {
+func (s *search) bounds(around point, top, fall float64, first func(k, side int) float64) (bounds [2][2]float64, trials []*trial) {
+	for k := range bounds {
 		for side, limit := range []float64{s.lower[k], most[k]} {
 			bounds[k][side] = limit
 			if around[k] == limit {
@@ -444,11 +346,10 @@ func (s *search) bounds(around point, top, fall float64, first func(k, side int)
 	return bounds, trials
 }
 
-// simplest returns the simplest point whose likelihood is great enough: with cores, contention or coherency alone, then
-// with cores and one of the others.
+// simplest returns the simplest point whose likelihood is great enough: with cores or contention alone, if there is one.
 func (s *search) simplest(best point, least float64) point {
-	for _, free := range [][]int{{0}, {1}, {2}, {0, 1}, {0, 2}} {
-		if p := s.climb(s.alone[free[0]], fine, free...); s.at(p).total >= least {
+	for k := range s.alone {
+		if p := s.climb(s.alone[k], fine, k); s.at(p).total >= least {
 			return p
 		}
 	}

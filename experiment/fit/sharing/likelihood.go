@@ -20,8 +20,6 @@ type model struct {
 	widths []float64 // of the kernels of each kind
 	block  []int     // of each execution
 
-	collection *Collection // nil if it is not known
-
 	density density
 
 	served []float64 // by time

@@ -10,14 +10,11 @@ import (
 // Meter returns the demands of executions under a law. It is given them in the order of their arrival, and forgets
 // them when they have ended.
 type Meter struct {
-	places int
-	demand func(tag any, ns float64, known bool)
+	demand func(tag any, ns float64)
 
-	server    *machine.Machine // which begins and ends the jobs that share it when the log does
-	pending   changes
-	order     int64
-	n         int   // requests that execute
-	crowdedNs int64 // when there was last no place for one of them
+	server  *machine.Machine // which begins and ends its jobs when the log does
+	pending changes
+	order   int64
 }
 
 // endless is a demand that no execution is served.
@@ -25,26 +22,16 @@ const endless = 1 << 46 // 19 hours
 
 // change is a beginning or an end of an execution.
 type change struct {
-	ns      int64
-	endNs   int64 // of a beginning; 0 of an end
-	beginNs int64 // of an end
-	slot    int32 // of the end of one that shares the server
-	short   bool
-	order   int64
-	tag     any
+	ns    int64
+	endNs int64 // of a beginning; 0 of an end
+	slot  int32 // of an end
+	order int64
+	tag   any
 }
 
-// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends. The demand of a short request
-// is how long it has executed, and is known if there was a place for everybody meanwhile (Turn). Those of the others are known, and share what
-// short ones leave; t is nil if there are no short ones.
-func NewMeter(l Law, t *Turn, demand func(tag any, ns float64, known bool)) *Meter {
-	m := &Meter{demand: demand, places: math.MaxInt}
-	if t != nil && t.Ns > 0 {
-		m.places = machine.Places(l.Cores)
-		l.Cores -= t.takes
-	}
-	m.server = machine.New(l.capacity())
-	return m
+// NewMeter returns a meter that calls demand with the tag and the demand of each execution, in the order of their ends.
+func NewMeter(l Law, demand func(tag any, ns float64)) *Meter {
+	return &Meter{demand: demand, server: machine.New(l.capacity())}
 }
 
 // capacity returns a law as that of a machine.
@@ -57,10 +44,10 @@ func (l Law) capacity() *machine.Capacity {
 }
 
 // Add adds an execution, which takes some time, of a request that has arrived at arrivalNs, not before those that were added before.
-func (m *Meter) Add(arrivalNs, beginNs, endNs int64, short bool, tag any) {
+func (m *Meter) Add(arrivalNs, beginNs, endNs int64, tag any) {
 	m.advance(arrivalNs)
 	m.order++
-	heap.Push(&m.pending, change{ns: beginNs, endNs: endNs, short: short, order: m.order, tag: tag})
+	heap.Push(&m.pending, change{ns: beginNs, endNs: endNs, order: m.order, tag: tag})
 }
 
 // Close ends all executions.
@@ -80,23 +67,10 @@ func (m *Meter) advance(ns int64) {
 func (m *Meter) next() {
 	c := heap.Pop(&m.pending).(change)
 	if c.endNs > 0 {
-		m.n++
-		end := change{ns: c.endNs, beginNs: c.ns, short: c.short, order: c.order, tag: c.tag}
-		if !c.short {
-			end.slot = m.server.Begin(c.ns, endless)
-		}
-		heap.Push(&m.pending, end)
+		heap.Push(&m.pending, change{ns: c.endNs, slot: m.server.Begin(c.ns, endless), order: c.order, tag: c.tag})
 		return
 	}
-	if m.n > m.places {
-		m.crowdedNs = c.ns
-	}
-	m.n--
-	if c.short {
-		m.demand(c.tag, float64(c.ns-c.beginNs), c.beginNs >= m.crowdedNs)
-	} else {
-		m.demand(c.tag, endless-m.server.Cancel(c.ns, c.slot), true)
-	}
+	m.demand(c.tag, endless-m.server.Cancel(c.ns, c.slot))
 }
 
 // changes is a heap by time, and at one time of ends before beginnings.

@@ -12,33 +12,13 @@ import (
 func TestDemandsOfTwoRequests(t *testing.T) {
 	const ms = 1_000_000
 	got := map[any]float64{}
-	m := NewMeter(Law{Cores: 1}, nil, func(tag any, ns float64, _ bool) { got[tag] = ns / ms })
-	m.Add(0, 0, 35*ms, false, "first")
-	m.Add(9*ms, 10*ms, 30*ms, false, "second")
-	m.Add(90*ms, 95*ms, 96*ms, false, "alone")
+	m := NewMeter(Law{Cores: 1}, func(tag any, ns float64) { got[tag] = ns / ms })
+	m.Add(0, 0, 35*ms, "first")
+	m.Add(9*ms, 10*ms, 30*ms, "second")
+	m.Add(90*ms, 95*ms, 96*ms, "alone")
 	m.Close()
 	if got["first"] != 25 || got["second"] != 10 || got["alone"] != 1 {
 		t.Errorf("%v", got)
-	}
-}
-
-// Short requests take 0.5 of 1.5 cores, so that two lists share one. Of the gets, only the one that begins after the second list has ended, and
-// ends before a third request comes, has found a place all the time: there are two.
-func TestShortRequests(t *testing.T) {
-	const ms = 1_000_000
-	demands, known := map[any]float64{}, map[any]bool{}
-	m := NewMeter(Law{Cores: 1.5}, &Turn{Ns: 1, takes: 0.5}, func(tag any, ns float64, is bool) { demands[tag], known[tag] = ns/ms, is })
-	m.Add(0, 0, 60*ms, false, "long")
-	m.Add(0, 0, 20*ms, false, "list")
-	m.Add(18*ms, 18*ms, 23*ms, true, "crowded at first")
-	m.Add(19*ms, 24*ms, 25*ms, true, "alone")
-	m.Add(29*ms, 29*ms, 33*ms, true, "crowded at last")
-	m.Add(32*ms, 32*ms, 42*ms, false, "third")
-	m.Close()
-	for tag, want := range map[string]float64{"long": 10 + 12 + 5 + 18, "list": 10, "third": 5, "alone": 1, "crowded at first": 5, "crowded at last": 4} {
-		if demands[tag] != want || known[tag] != (tag != "crowded at first" && tag != "crowded at last") {
-			t.Errorf("%s: demand %v, known %v; want %v", tag, demands[tag], known[tag], want)
-		}
 	}
 }
 
@@ -52,7 +32,7 @@ func TestDemandsOfALog(t *testing.T) {
 	served := make([]float64, len(line.n))
 	line.served(s.law.Speed, served)
 	n := 0
-	m := NewMeter(s.law, nil, func(tag any, ns float64, _ bool) {
+	m := NewMeter(s.law, func(tag any, ns float64) {
 		i := tag.(int)
 		if d := served[line.end[i]] - served[line.begin[i]]; math.Abs(d-ns) > 1 {
 			t.Errorf("execution %d: %g by the timeline, %g by the meter", i, d, ns)
@@ -63,7 +43,7 @@ func TestDemandsOfALog(t *testing.T) {
 		n++
 	})
 	for i, e := range log {
-		m.Add(e.BeginNs, e.BeginNs, e.EndNs, false, i)
+		m.Add(e.BeginNs, e.BeginNs, e.EndNs, i)
 	}
 	m.Close()
 	if n != len(log) {

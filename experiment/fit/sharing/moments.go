@@ -7,10 +7,18 @@ import (
 	"slices"
 )
 
-const (
-	student = 2.023 // quantile of the distribution with 39 degrees of freedom, at 95 %
-	apart   = 3.3   // standard deviations beyond which requests are slow together
-)
+// student is the quantile of Student's distribution with 39 degrees of freedom, at 95 % of both sides.
+const student = 2.023
+
+// demandsOf returns the demands under a law, at least 1 ns.
+func (m *model) demandsOf(l Law) []float64 {
+	m.timeline.served(l.Speed, m.served)
+	demands := make([]float64, len(m.executions))
+	for i := range demands {
+		demands[i] = max(1, m.served[m.end[i]]-m.served[m.begin[i]])
+	}
+	return demands
+}
 
 // meanDemands returns for each execution the mean demand of its kind, or its own if the kind is rare.
 func (m *model) meanDemands(l Law) []float64 {
@@ -29,7 +37,13 @@ func (m *model) meanDemands(l Law) []float64 {
 
 // predict returns how long requests with these demands execute under a law if they begin when those of the log do.
 func (m *model) predict(l Law, demands []float64) []float64 {
-	order := m.order()
+	order := make([]int, len(m.executions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(m.executions[a].BeginNs, m.executions[b].BeginNs), a-b)
+	})
 	took := make([]float64, len(demands))
 	var running ends
 	now, served := 0.0, 0.0
@@ -111,114 +125,37 @@ func spread(sums *[blocks]float64) (sum, variance float64) {
 	return sum, variance
 }
 
-// correct replaces the cores of a law by those with which demands do not depend on how busy the server would have been. It also
-// returns the bounds of 1/c, and whether there are such cores. The likelihood assumes that the number of executions is the cause of
-// their speed. If the server is slow at times, the number is a consequence as well: requests pile up because they are slow, and the
-// server seems to have fewer cores than it has. When requests begin is no consequence, or hardly, so that what is predicted from
-// that alone is an instrument.
-func (s *search) correct(p point) (q point, bounds [2]float64, ok bool) {
-	at := func(x float64) float64 {
-		q := p
-		q[0] = x
-		return s.model.dependence(s.law(q))
-	}
-	// The more the server is thought to be shared, the smaller are the demands of busy moments.
-	zero := func(z float64) (x float64, ok bool) {
-		low, high := s.lower[0], most[0]
-		start := min(high, max(low, p[0]))
-		if at(start) > z {
-			low = start
-			for x := start; ; x = min(high, x*1.1) {
-				if at(x) <= z {
-					high = x
-					break
-				}
-				if low = x; x == high {
-					return x, false
-				}
-			}
-		} else {
-			high = start
-			for x := start; ; x = max(low, x/1.1) {
-				if at(x) > z {
-					low = x
-					break
-				}
-				if high = x; x == low {
-					return x, false
-				}
-			}
+// instrument returns the 1/c with which demands do not depend on how busy the server would have been, near a value, and its bounds. The likelihood
+// assumes that the number of executions is the cause of their speed. If the server is slow at times, the number is a consequence as well: requests
+// pile up because they are slow, and the server seems to have fewer cores than it has. When requests begin is no consequence, or hardly, so that
+// what is predicted from that alone is an instrument.
+func (s *search) instrument(near float64) (x, low, high float64) {
+	least, greatest := s.lower[0], most[0]
+	// zero returns where the dependence falls below z: the more the server is thought to be shared, the smaller are the demands of busy moments.
+	zero := func(z float64) float64 {
+		above := func(x float64) bool { return s.model.dependence(s.law(point{x})) > z }
+		const step = 1.05
+		x := min(greatest, max(least, near))
+		for x < greatest && above(x) {
+			x = min(greatest, x*step)
 		}
+		for x > least && !above(x) {
+			x = max(least, x/step)
+		}
+		if !above(x) {
+			return x
+		}
+		low, high := x, min(greatest, x*step)
 		for high-low > fine*high {
-			if x := (low + high) / 2; at(x) > z {
+			if x := (low + high) / 2; above(x) {
 				low = x
 			} else {
 				high = x
 			}
 		}
-		return (low + high) / 2, true
+		return (low + high) / 2
 	}
-	q = p
-	if q[0], ok = zero(0); !ok {
-		return p, [2]float64{s.lower[0], most[0]}, false
-	}
-	bounds[0], bounds[1] = s.lower[0], most[0]
-	if x, ok := zero(student); ok {
-		bounds[0] = x
-	}
-	if x, ok := zero(-student); ok {
-		bounds[1] = x
-	}
-	return q, bounds, true
-}
-
-// together returns the correlation of the demands under a law of requests that execute together, and how many standard
-// deviations it is above 0. It is near 0 if demands are those of the requests, and above if the server is slow at times.
-func (m *model) together(l Law) (correlation, deviations float64) {
-	m.timeline.served(l.Speed, m.served)
-	residual := make([]float64, len(m.executions))
-	var compared []int
-	for _, kind := range m.kinds {
-		values := m.demands(kind)
-		mean, square := 0.0, 0.0
-		for _, x := range values {
-			mean += x / float64(len(values))
-		}
-		for _, x := range values {
-			square += (x - mean) * (x - mean) / float64(len(values))
-		}
-		for j, i := range kind {
-			residual[i] = max(-3, min(3, (values[j]-mean)/max(1e-9, math.Sqrt(square)))) // some outliers decide nothing
-		}
-		compared = append(compared, kind...)
-	}
-	slices.SortFunc(compared, func(a, b int) int {
-		return cmp.Or(cmp.Compare(m.executions[a].BeginNs, m.executions[b].BeginNs), a-b)
-	})
-	var pairs [][2]int
-	var mean [2]float64
-	for k := 1; k < len(compared); k++ {
-		i, j := compared[k-1], compared[k]
-		a, b := m.executions[i], m.executions[j]
-		if common := min(a.EndNs, b.EndNs) - b.BeginNs; 2*common > min(a.EndNs-a.BeginNs, b.EndNs-b.BeginNs) {
-			pairs = append(pairs, [2]int{i, j})
-			mean[0] += residual[i]
-			mean[1] += residual[j]
-		}
-	}
-	var sums [blocks]float64
-	var square [2]float64
-	for _, p := range pairs {
-		a, b := residual[p[0]]-mean[0]/float64(len(pairs)), residual[p[1]]-mean[1]/float64(len(pairs))
-		sums[m.block[p[1]]] += a * b
-		square[0] += a * a
-		square[1] += b * b
-	}
-	sum, variance := spread(&sums)
-	if len(pairs) < fewestOfKind || variance == 0 {
-		return 0, 0
-	}
-	return sum / math.Sqrt(square[0]*square[1]), sum / math.Sqrt(variance)
+	return zero(0), zero(student), zero(-student)
 }
 
 // ending is an execution that ends when each has been served so much.

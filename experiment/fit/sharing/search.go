@@ -2,32 +2,32 @@ package sharing
 
 import "math"
 
-// point is a law as the search moves it: 1/c, σ and κ.
-type point [3]float64
+// point is a law as the search moves it: 1/c and σ.
+type point [2]float64
 
 // most are the greatest values of a point that are tried.
-var most = point{1, 3, 1}
+var most = point{1, 3}
 
 // search finds the law with the greatest likelihood.
 type search struct {
 	model *model
 	tried map[point]*trial
 	order []point  // of trying
-	alone [3]point // the best ones in which one coordinate is not the least
+	alone [2]point // the best ones in which one coordinate is not the least
 	lower point    // the least values of a point. Cores for all executions at a time are as good as no bound
 	least point    // differences that matter with as many executions at a time
 }
 
 func newSearch(m *model) *search {
 	n := float64(m.most)
-	s := &search{model: m, lower: point{1 / n}, least: point{0.01 / n, 0.01 / n, 0.01 / (n * n)}}
+	s := &search{model: m, lower: point{1 / n}, least: point{0.01 / n, 0.01 / n}}
 	s.smooth(s.lower)
 	return s
 }
 
 // law returns the law of a point.
 func (s *search) law(p point) Law {
-	return Law{Cores: s.cores(p[0]), Contention: p[1], Coherency: p[2]}
+	return Law{Cores: s.cores(p[0]), Contention: p[1]}
 }
 
 // cores returns the cores of the first coordinate of a point, +Inf if they are no bound.
@@ -104,16 +104,14 @@ func (s *search) start(k int) point {
 }
 
 // ridge returns the point with the greatest likelihood whose coordinate k is that of p, which is climbed from p and from
-// where the others are alone: there can be several hills.
+// where the other is alone: there can be two hills.
 func (s *search) ridge(p point, k int) point {
-	others := []int{(k + 1) % 3, (k + 2) % 3}
-	best := s.climb(p, coarse, others...)
-	for _, j := range others {
-		q := s.lower
-		q[k], q[j] = p[k], s.alone[j][j]
-		if q = s.climb(q, coarse, others...); s.at(q).total > s.at(best).total {
-			best = q
-		}
+	other := 1 - k
+	best := s.climb(p, coarse, other)
+	q := p
+	q[other] = s.alone[other][other]
+	if q = s.climb(q, coarse, other); s.at(q).total > s.at(best).total {
+		best = q
 	}
 	return best
 }

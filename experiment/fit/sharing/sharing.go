@@ -11,9 +11,11 @@
 //  1. Executions become the times at which n changes (timeline).
 //  2. The demands under some parameters have a density for each kind, whatever its shape, which is estimated by
 //     kernels (density). With the change of variables from times to demands, it gives the likelihood of the log.
-//  3. The parameters with the greatest likelihood are searched, and those from which it does not differ
+//  3. The cores and the contention with the greatest likelihood are searched, and those from which it does not differ
 //     significantly (search).
-//  4. If the log does not show that requests share anything, it says only up to which n they do not (Estimate).
+//  4. Without contention, the cores are those with which demands do not depend on how busy the server would have
+//     been without chance (instrument), because the likelihood takes slow moments of a server for few cores.
+//  5. If the log does not show that requests share anything, it says only up to which n they do not (Estimate).
 package sharing
 
 import (

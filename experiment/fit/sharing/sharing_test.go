@@ -23,7 +23,6 @@ type system struct {
 	limit   int                        // requests that execute at a time; the others wait
 	changes func(s float64) float64    // factor of the arrivals over time
 	slow    *spells                    // nil if it has none
-	garbage *garbage                   // nil if it is not collected
 	delay   []float64                  // of each kind, in seconds after it was served
 	servers int                        // 1 if it is 0; each has a log of its own
 	most    int                        // requests that a log has, 4000 if it is 0
@@ -36,9 +35,6 @@ type spells struct {
 	everyS, lastS float64 // means of exponential times
 	factor        float64 // of the speed
 }
-
-// garbage is collected whenever so much demand has been served since the last time, and takes half of the cores as long as it lasts.
-type garbage struct{ everyS, lastsS float64 }
 
 func lognormal(mean, sigma float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 { return mean * math.Exp(sigma*r.NormFloat64()-sigma*sigma/2) }
@@ -83,12 +79,8 @@ var systems = []system{
 	{name: "constant demands, 2 cores", proof: true, law: Law{Cores: 2}, perS: []float64{100}, demand: []func(*rand.Rand) float64{constant(0.015)}, limit: 60, known: true},
 	{name: "contention", proof: true, law: Law{Cores: inf, Contention: 0.05}, perS: []float64{300, 100}, demand: []func(*rand.Rand) float64{lognormal(0.03, 0.6), exponential(0.02)}, limit: 60, most: 10_000, known: true},
 	{name: "cores and contention", law: Law{Cores: 4, Contention: 0.03}, perS: []float64{100, 30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.6), exponential(0.02)}, limit: 60, known: true},
-	{name: "coherency, bursts", proof: true, law: Law{Cores: inf, Contention: 0.02, Coherency: 0.0005}, perS: []float64{250}, demand: []func(*rand.Rand) float64{lognormal(0.03, 0.6)}, limit: 80,
-		changes: func(s float64) float64 { return 1 + 0.9*math.Sin(s/2) }, most: 10_000, known: true},
 	{name: "2 cores, slow at times", proof: true, law: Law{Cores: 2}, perS: []float64{57, 40}, demand: []func(*rand.Rand) float64{lognormal(0.013, 0.25), lognormal(0.001, 0.4)}, limit: 20,
 		slow: &spells{0.3, 0.03, 0.4}, known: true},
-	{name: "2 cores, garbage is collected", law: Law{Cores: 2}, perS: []float64{57, 40}, demand: []func(*rand.Rand) float64{lognormal(0.0125, 0.2), lognormal(0.001, 0.4)}, limit: 20,
-		garbage: &garbage{0.75, 0.13}, known: true},
 	{name: "webhooks that sleep", law: none(), perS: []float64{200, 100}, demand: []func(*rand.Rand) float64{lognormal(0.05, 0.5), exponential(0.02)}, limit: 60},
 	{name: "an idle server", law: Law{Cores: 8}, perS: []float64{30}, demand: []func(*rand.Rand) float64{lognormal(0.02, 0.5)}, limit: 60},
 }
@@ -117,7 +109,6 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 	const peak = 2 // of changes
 	now, next := 0.0, r.ExpFloat64()/total/peak
 	slow, change := false, inf
-	garbageS, collectedBy := 0.0, 0.0 // since when collected, and by when
 	if s.slow != nil {
 		change = r.ExpFloat64() * s.slow.everyS
 	}
@@ -128,32 +119,16 @@ func (s *system) run(seconds float64, seed uint64) (log []Execution) {
 				first, left = i, executing[i].left
 			}
 		}
-		law := s.law
-		if now < collectedBy {
-			law.Cores /= 2
-		}
-		speed := law.Speed(len(executing))
+		speed := s.law.Speed(len(executing))
 		if slow {
 			speed *= s.slow.factor
 		}
 		end := now + left/speed
 		at := min(end, next, change)
-		if s.garbage != nil && now < collectedBy {
-			at = min(at, collectedBy)
-		} else if s.garbage != nil && len(executing) > 0 {
-			at = min(at, now+(s.garbage.everyS-garbageS)/speed/float64(len(executing)))
-		}
 		for i := range executing {
 			executing[i].left -= (at - now) * speed
-			garbageS += (at - now) * speed
 		}
 		now = at
-		if s.garbage != nil && now >= collectedBy && garbageS >= s.garbage.everyS-1e-12 {
-			garbageS, collectedBy = 0, now+s.garbage.lastsS
-		}
-		if at < min(end, next, change) {
-			continue
-		}
 		if at == change {
 			if slow = !slow; slow {
 				change = now + r.ExpFloat64()*s.slow.lastS
@@ -216,7 +191,7 @@ func TestCapacityOfKnownSystems(t *testing.T) {
 			}
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				var within [3]int
+				var within [2]int
 				right := 0
 				for seed := range uint64(*logs) {
 					e := s.estimate(seed + 1)
@@ -234,7 +209,7 @@ func TestCapacityOfKnownSystems(t *testing.T) {
 					for k, p := range []struct {
 						Interval
 						truth float64
-					}{{e.Cores, s.law.Cores}, {e.Contention, s.law.Contention}, {e.Coherency, s.law.Coherency}} {
+					}{{e.Cores, s.law.Cores}, {e.Contention, s.law.Contention}} {
 						if p.Low <= p.truth && p.truth <= p.High {
 							within[k]++
 							inside[i]++
@@ -249,7 +224,7 @@ func TestCapacityOfKnownSystems(t *testing.T) {
 					known = "unknown"
 				}
 				if *table {
-					fmt.Printf("| %s | %d | %d | %d | %d %s | %d |\n", s.name, within[0], within[1], within[2], right, known, *logs)
+					fmt.Printf("| %s | %d | %d | %d %s | %d |\n", s.name, within[0], within[1], right, known, *logs)
 				}
 			})
 		}
@@ -294,29 +269,22 @@ func TestDelayOfAKind(t *testing.T) {
 	}
 }
 
-// If a server is slow at times, requests pile up because they are slow, and the likelihood alone takes it for fewer cores. It is taken for one that may collect
-// garbage, and does what it would do if its speed were the mean.
+// If a server is slow at times, requests pile up because they are slow, and the likelihood alone takes it for fewer cores. The instrument does not.
 func TestServerThatIsSlowAtTimes(t *testing.T) {
 	s := named(t, "2 cores, slow at times")
 	off, likely := 0.0, 0.0
 	for seed := range uint64(2) {
 		log := s.run(s.seconds(), seed+1)
 		e := New(log)
-		if !e.Identifiable || e.Together < 0.1 || e.Contention.Low > 0 || e.Coherency.Low > 0 || e.Cores.Low > 2 || e.Cores.High < 2 {
+		if !e.Identifiable || e.Contention.Low > 0 || e.Cores.Low > 2 || e.Cores.High < 2 {
 			t.Errorf("seed %d: %+v", seed, *e)
 		}
 		search := newSearch(newModel(log))
 		search.best(coarse)
-		best := search.climb(search.alone[0], fine, 0)
-		corrected, _, _ := search.correct(best)
-		off += math.Abs(search.cores(corrected[0]) - 2)
-		likely += math.Abs(search.cores(best[0]) - 2)
-		lists := e.Collection.throughput(e.Law.Cores) / meanDemand(newModel(log), e)
-		t.Logf("cores %g, %g by the likelihood alone; %.0f lists/s", search.cores(corrected[0]), search.cores(best[0]), lists)
-		meanSpeed := 1 - s.slow.lastS/(s.slow.everyS+s.slow.lastS)*(1-s.slow.factor)
-		if truth := 2 * meanSpeed / 0.013; math.Abs(lists/truth-1) > 0.1 || e.Collection.LowNs > 0 {
-			t.Errorf("seed %d: %.0f lists/s of %.0f, %+v", seed, lists, truth, *e.Collection)
-		}
+		alone := search.cores(search.climb(search.alone[0], fine, 0)[0])
+		t.Logf("cores %g, %g by the likelihood alone", e.Law.Cores, alone)
+		off += math.Abs(e.Law.Cores - 2)
+		likely += math.Abs(alone - 2)
 	}
 	if off > likely {
 		t.Errorf("the cores are off by %g, and those of the likelihood by %g", off/2, likely/2)

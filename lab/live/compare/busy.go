@@ -90,21 +90,17 @@ type BusyLoad struct {
 	Void      string        `json:"void,omitempty"`
 	Late      time.Duration `json:"lateP90Ns"`
 	Live      []BusyStats   `json:"live"`
-
-	Collections float64       `json:"collections"` // garbage collections of the server, per second
-	Collection  time.Duration `json:"collectionNs"`
 }
 
 // BusyFit is what a scenario that is fitted to one of the loads predicts (trial.BusyFit): the medians of its runs, and an interval.
 type BusyFit struct {
-	Load         float64       `json:"load"`
-	Measured     bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
-	Capacity     string        `json:"capacity"`
-	Known        bool          `json:"known"`
-	Disagrees    string        `json:"disagrees,omitempty"` // how the scenario is so far from its log that it predicts nothing
-	NotPredicted []string      `json:"notPredicted"`        // kinds of requests of which the log does not say how they wait
-	Failed       string        `json:"failed,omitempty"`
-	Predictions  [][]BusyStats `json:"predictions"` // by load
+	Load        float64       `json:"load"`
+	Measured    bool          `json:"measured,omitempty"` // it has the capacity that closed loops have measured
+	Capacity    string        `json:"capacity"`
+	Known       bool          `json:"known"`
+	Disagrees   string        `json:"disagrees,omitempty"` // how the scenario is so far from its log that it predicts nothing
+	Failed      string        `json:"failed,omitempty"`
+	Predictions [][]BusyStats `json:"predictions"` // by load
 	// Least and Most are the least and the greatest value of each statistic, in all runs and in those with the ends of the interval of the capacity.
 	Least [][]BusyStats `json:"least"`
 	Most  [][]BusyStats `json:"most"`
@@ -129,8 +125,7 @@ func NewBusyRun(t *trial.Busy) *BusyRun {
 	r := &BusyRun{}
 	for i := range t.Loads {
 		l := &t.Loads[i]
-		b := BusyLoad{Load: l.Load, PerSecond: l.PerSecond, Began: l.Began, Late: Percentile(l.Late, 90), Live: SummarizeBusy(l.Live.Requests),
-			Collections: l.Collections, Collection: l.Collection}
+		b := BusyLoad{Load: l.Load, PerSecond: l.PerSecond, Began: l.Began, Late: Percentile(l.Late, 90), Live: SummarizeBusy(l.Live.Requests)}
 		switch {
 		case len(l.Missing) > 0:
 			b.Void = fmt.Sprintf("%d requests were lost, the first one %s", len(l.Missing), l.Missing[0])
@@ -147,7 +142,7 @@ func (r *BusyRun) SetFits(fits []trial.BusyFit) {
 	r.Fits = nil
 	for i := range fits {
 		f := &fits[i]
-		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Disagrees: f.Disagrees, NotPredicted: f.NotPredicted, Failed: f.Failed}
+		b := BusyFit{Load: f.Load, Measured: f.Measured, Capacity: f.Capacity, Known: f.Known, Disagrees: f.Disagrees, Failed: f.Failed}
 		for k, runs := range f.Predictions {
 			b.Predictions = append(b.Predictions, statistics(runs, 0.5))
 			all := slices.Concat(runs, f.Ends[k])
@@ -225,9 +220,6 @@ func BusyChecks(runs []*BusyRun, fit, load int, all bool) (checks []Check) {
 			continue
 		}
 		for _, kind := range live[0] { // a scenario has requests that nobody has planned, such as those of the server itself
-			if slices.Contains(f.NotPredicted, kind.Kind) {
-				continue
-			}
 			checks = append(checks, busyChecks(name+": "+kind.Kind, FindBusy(f.Least[load], kind.Kind), FindBusy(f.Most[load], kind.Kind), live, all)...)
 		}
 	}

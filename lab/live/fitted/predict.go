@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"apfsim/experiment/fit/check"
@@ -19,13 +18,10 @@ type Model struct {
 	Known    bool // whether the scenario has the capacity
 	// Disagrees says how the scenario is so far from the log of the load that it predicts nothing; "" if it is not.
 	Disagrees string
-	// NotPredicted are verbs and resources of requests of which neither the log nor the interval of the capacity says how long they wait for turns.
-	NotPredicted []string
-
 	file, dir string
 	servers   Servers
 	verbs     []string            // of the requests of the workloads
-	ends      []*machine.Capacity // of the interval of the capacity: its corners
+	ends      []*machine.Capacity // of the interval of the capacity
 }
 
 // Servers are what a log does not say, and how long the load lasts.
@@ -59,22 +55,24 @@ func Fit(ctx context.Context, l Logs, s Servers, folder, capacity string, others
 		m.Capacity, m.Known = c.String(), c.Identifiable
 	}
 	if c := sc.Spec.Servers.Capacity; c != nil {
-		m.ends = c.Corners()
+		least, greatest := c.Bounds()
+		for _, end := range []*machine.Capacity{least, greatest} {
+			if end != nil {
+				m.ends = append(m.ends, end)
+			}
+		}
 	}
 	for i := range sc.Spec.Workload {
 		w, verb := &sc.Spec.Workload[i], ""
 		if len(w.Requests) > 0 {
 			verb = w.Requests[0].Request.Verb
-			if c := f.Report.Capacity; c != nil && slices.Contains(c.TurnUnbounded(), w.Name) {
-				m.NotPredicted = append(m.NotPredicted, verb+" "+w.Requests[0].Request.Resource)
-			}
 		}
 		m.verbs = append(m.verbs, verb)
 	}
 	return m, nil
 }
 
-// Run runs the model with a seed: with its capacity, and with the corners of the interval of that, if there is one. Requests with a verb arrive so many
+// Run runs the model with a seed: with its capacity, and with the ends of the interval of that, if there is one. Requests with a verb arrive so many
 // times as often as in the log.
 func (m *Model) Run(ctx context.Context, seed int, verb string, load float64) (estimate []outcome.Outcome, ends [][]outcome.Outcome, err error) {
 	set := []string{fmt.Sprintf("spec.seed=%d", seed), fmt.Sprintf("spec.duration=%v", m.servers.Duration), "spec.warmup=0s"}

@@ -151,25 +151,6 @@ func (s *busyStatistic) bounds(xs []float64) string {
 	return fmt.Sprintf(", all %s", s.between(s.text(slices.Min(xs)), s.text(slices.Max(xs))))
 }
 
-// collectionsRow is the garbage collections under one load.
-type collectionsRow struct{ load, perSecond, lasts, share string }
-
-// collections returns the garbage collections under all loads.
-func (b *Busy) collections() (rows []collectionsRow) {
-	for i := range b.Runs[0].Loads {
-		var perSecond, lasts, share []float64
-		for _, r := range b.Runs {
-			l := &r.Loads[i]
-			perSecond, lasts = append(perSecond, l.Collections), append(lasts, float64(l.Collection))
-			share = append(share, l.Collections*l.Collection.Seconds())
-		}
-		number := busyStatistic{text: func(x float64) string { return fmt.Sprintf("%.2f", x) }}
-		duration, part := busyStatistic{text: durationText}, busyStatistic{text: shareText}
-		rows = append(rows, collectionsRow{fmt.Sprint(b.Runs[0].Loads[i].Load), number.spread(perSecond), duration.spread(lasts), part.spread(share)})
-	}
-	return rows
-}
-
 // busyFitRow is what a log says of the capacity.
 type busyFitRow struct{ run, load, capacity string }
 
@@ -214,13 +195,7 @@ func (b *Busy) Document() *report.Document {
 		columns = append(columns, c)
 	}
 	add(report.Part{Table: tableOf(b.Name+": live and predicted", columns, b.rows()),
-		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the corners of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
-	add(report.Part{Table: tableOf(b.Name+": garbage collections of the server", report.Definition[collectionsRow]{
-		column("load", true, func(r *collectionsRow) string { return r.load }),
-		column("per second", false, func(r *collectionsRow) string { return r.perSecond }),
-		column("one lasts", false, func(r *collectionsRow) string { return r.lasts }),
-		column("part of the time", false, func(r *collectionsRow) string { return r.share }),
-	}, b.collections())})
+		Note: fmt.Sprintf("Runs: %d; the middle one [the least..the most]. A prediction is the median of %d seeds, and all are the least and the greatest of all seeds, with the capacity and with the ends of its interval. Outside: the tolerance does not hold in a run.", len(b.Runs), b.Seeds)})
 	var fits []busyFitRow
 	for i, r := range b.Runs {
 		for _, f := range r.Fits {

@@ -44,22 +44,18 @@ type BusyLoad struct {
 	Live      *outcome.Run
 	Late      []time.Duration // how late requests were sent, sorted
 	Missing   []string        // what was lost
-
-	Collections float64       // garbage collections of the server, per second
-	Collection  time.Duration // how long one lasted, on average
 }
 
 // BusyFit is a scenario that was fitted to one of the loads, and what it predicts of all.
 type BusyFit struct {
-	Load         float64               // to whose log it is fitted; its capacity also to those of the lighter ones
-	Measured     bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
-	Capacity     string                // what the log says of it
-	Known        bool                  // whether it does
-	Disagrees    string                // how the scenario is so far from the log of the load that it predicts nothing; "" if it is not
-	NotPredicted []string              // verbs and resources of requests that are not predicted, because the log does not say whether they wait for turns
-	Predictions  [][][]outcome.Outcome // by load and seed; nil if Failed
-	Ends         [][][]outcome.Outcome // by load, runs with the ends of the interval of the capacity
-	Failed       string                // why there are none
+	Load        float64               // to whose log it is fitted; its capacity also to those of the lighter ones
+	Measured    bool                  // whether it has the capacity that closed loops have measured, and not a fitted one
+	Capacity    string                // what the log says of it
+	Known       bool                  // whether it does
+	Disagrees   string                // how the scenario is so far from the log of the load that it predicts nothing; "" if it is not
+	Predictions [][][]outcome.Outcome // by load and seed; nil if Failed
+	Ends        [][][]outcome.Outcome // by load, runs with the ends of the interval of the capacity
+	Failed      string                // why there are none
 }
 
 // The loop that measures what a server can do.
@@ -118,20 +114,10 @@ func RunBusy(ctx context.Context, b *apiserver.Binaries, file, name, dir string,
 			return nil, err
 		}
 		measured := BusyLoad{Load: l, PerSecond: l * throughput}
-		before, err := a.collector(ctx)
-		if err != nil {
-			return nil, err
-		}
 		to, err := a.load(ctx, fmt.Sprintf("%s-%d-", name, i), plans[i], &measured)
 		if err != nil {
 			return nil, err
 		}
-		after, err := a.collector(ctx)
-		if err != nil {
-			return nil, err
-		}
-		measured.Collections, measured.Collection = after.Since(before)
-		measured.Collections /= to.Sub(measured.Began).Seconds()
 		run.Loads = append(run.Loads, measured)
 		if err := sleepUntil(ctx, to.Add(pause)); err != nil {
 			return nil, err
@@ -186,15 +172,6 @@ func PredictBusy(ctx context.Context, file, dir string, began []time.Time, seeds
 		fits = append(fits, *f)
 	}
 	return fits, nil
-}
-
-// collector returns what the server has counted of its garbage collections.
-func (a *admin) collector(ctx context.Context) (calibrate.Collector, error) {
-	text, err := a.scrape(ctx)
-	if err != nil {
-		return calibrate.Collector{}, err
-	}
-	return calibrate.ReadCollector(text)
 }
 
 // loadedUntil returns when the workloads stop.
@@ -307,7 +284,7 @@ func predict(ctx context.Context, base *scenario.Scenario, logs *fitted.Logs, lo
 	if err != nil {
 		return nil, err
 	}
-	result := &BusyFit{Load: Loads[load], Measured: measured != "", Capacity: f.Capacity, Known: f.Known, Disagrees: f.Disagrees, NotPredicted: f.NotPredicted}
+	result := &BusyFit{Load: Loads[load], Measured: measured != "", Capacity: f.Capacity, Known: f.Known, Disagrees: f.Disagrees}
 	verb := base.Spec.Workload[0].Requests[0].Request.Verb
 	for _, l := range Loads {
 		var runs, ends [][]outcome.Outcome

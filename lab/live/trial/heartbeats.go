@@ -383,9 +383,6 @@ func (f *heartbeatFit) assignments(part float64) []string {
 	if !math.IsInf(f.capacity.Law.Cores, 1) {
 		law += fmt.Sprintf(", cores: %v", part*f.capacity.Law.Cores)
 	}
-	if x := f.capacity.Collection; x != nil {
-		law += fmt.Sprintf(", collection: {every: %v, lasts: %v}", x.Every, x.Lasts)
-	}
 	all := []string{"spec.servers.capacity={" + law + "}"}
 	if len(f.writes) > 0 {
 		all = append(all, "spec.store.write="+empirical(f.writes))

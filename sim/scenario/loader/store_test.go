@@ -109,7 +109,7 @@ func TestMistakesInTheStore(t *testing.T) {
     reed: 1ms
     write: -4ms
     readCapacity: {cores: 1, measured: 4}
-    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}, turn: 10ms, collection: {every: 1s, lasts: 1ms}, calibrated: {verb: list, resource: pods, demand: 1ms}}
+    writeCapacity: {cores: 1, watchEvent: 5us, minimumCores: 3, measured: 4, interval: {cores: {low: 1, high: 1}}, calibrated: {verb: list, resource: pods, demand: 1ms}}
     compactionInterval: 5
     watchCache: [configmaps, Deployments.apps, pods/status, ""]
     eventTTL: 0s
@@ -123,9 +123,7 @@ func TestMistakesInTheStore(t *testing.T) {
 		"s.yaml:11:62: spec.store.writeCapacity.minimumCores: cannot be set here: no watch event takes cores of etcd away",
 		"s.yaml:11:75: spec.store.writeCapacity.measured: cannot be set here: it is that of a server, spec.servers.capacity.measured",
 		"s.yaml:11:88: spec.store.writeCapacity.interval: cannot be set here: it is that of a server, spec.servers.capacity.interval",
-		"s.yaml:11:122: spec.store.writeCapacity.turn: cannot be set here: transactions of etcd take no turns; that of a server is spec.servers.capacity.turn",
-		"s.yaml:11:140: spec.store.writeCapacity.collection: cannot be set here: it is that of a server, spec.servers.capacity.collection",
-		"s.yaml:11:177: spec.store.writeCapacity.calibrated: cannot be set here: it is that of a server, spec.servers.capacity.calibrated",
+		"s.yaml:11:128: spec.store.writeCapacity.calibrated: cannot be set here: it is that of a server, spec.servers.capacity.calibrated",
 		"s.yaml:12:25: spec.store.compactionInterval: 5 has no unit; want a duration such as 60s or 1h30m",
 		`s.yaml:13:30: spec.store.watchCache[1]: "Deployments.apps": want the plural name of a resource, such as configmaps or deployments.apps`,
 		`s.yaml:13:48: spec.store.watchCache[2]: "pods/status": want the plural name of a resource, such as configmaps or deployments.apps`,
@@ -217,39 +215,12 @@ func TestMistakesInTheIntervalOfACapacity(t *testing.T) {
 		"s.yaml:12:32: spec.servers.capacity.interval.coherency.top: unknown field; want one of low, high")
 }
 
-// Requests take turns for cores, so that there must be some.
-func TestMistakesInTurns(t *testing.T) {
-	_, mistakes := Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, turn: 10ms}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:47: spec.servers.capacity.turn: needs cores, for which the requests take turns; set cores, or leave turn out")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, collection: {every: 1s, lasts: 100ms}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:53: spec.servers.capacity.collection: needs cores, of which the collector takes a part; set cores, or leave collection out")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, calibrated: {verb: list, resource: pods, demand: 1ms}}}")), "s.yaml", Options{})
+// A capacity that was measured with a request has cores, and says how long the request took.
+func TestMistakesInCalibrations(t *testing.T) {
+	_, mistakes := Load(files("s.yaml", withSpec("servers: {capacity: {contention: 0.1, calibrated: {verb: list, resource: pods, demand: 1ms}}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes, "s.yaml:6:53: spec.servers.capacity.calibrated: needs cores, which were measured with that request; set cores, or leave calibrated out")
 	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, calibrated: {verb: list, demand: 0s}}}")), "s.yaml", Options{})
 	wantMistakes(t, mistakes,
 		"s.yaml:6:46: spec.servers.capacity.calibrated.resource: is missing",
 		"s.yaml:6:67: spec.servers.capacity.calibrated.demand: want more than 0s")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 0s, last: 1ms}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes,
-		"s.yaml:6:46: spec.servers.capacity.collection.lasts: is missing",
-		"s.yaml:6:54: spec.servers.capacity.collection.every: want more than 0s",
-		`s.yaml:6:58: spec.servers.capacity.collection.last: unknown field (did you mean "lasts"?)`)
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10, turns: 1}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes,
-		"s.yaml:6:40: spec.servers.capacity.turn: 10 has no unit; want a duration such as 60s or 1h30m",
-		`s.yaml:6:44: spec.servers.capacity.turns: unknown field (did you mean "turn"?)`)
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10ms, interval: {turn: {low: 1ms, high: 5ms}}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn: does not contain the value, 10ms; want none if it is not the interval of this turn")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: 10ms, interval: {turn: {low: 1ms}}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:63: spec.servers.capacity.interval.turn.high: is missing")
-	mustLoad(t, withSpec("servers: {capacity: {cores: 2, interval: {turn: {low: 0s, high: 5ms}}}}"))
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {contention: 1, interval: {turn: {low: 0s, high: 5ms}, collection: {low: 1ms, high: 2ms}}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:56: spec.servers.capacity.interval.turn: needs cores, for which the requests take turns; set cores, or leave turn out",
-		"s.yaml:6:90: spec.servers.capacity.interval.collection: is of collections, of which there are none; set collection, or leave the interval out")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 1s, lasts: 50ms}, interval: {collection: {low: 60ms, high: 70ms}}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:95: spec.servers.capacity.interval.collection: does not contain the value, 50ms; want none if it is not the interval of this collection")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, collection: {every: 1s, lasts: 50ms}, interval: {collection: {low: 0s, high: 70ms}}}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:101: spec.servers.capacity.interval.collection.low: want more than 0s")
-	_, mistakes = Load(files("s.yaml", withSpec("servers: {capacity: {cores: 2, turn: -10ms}}")), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:6:40: spec.servers.capacity.turn: -10ms is negative; want a duration of 0s or more")
 }

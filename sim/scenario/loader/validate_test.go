@@ -162,41 +162,6 @@ func TestEncodingWithoutAStoreIsWarnedOf(t *testing.T) {
 	wantMistakes(t, s.Warnings, "s.yaml:10:66: spec.workload[0].request.matches: has no effect without spec.store: the seats of a list follow from all objects of its resource, as a server counts them")
 }
 
-// Visits make a difference where executions take turns, of requests whose processor time the scenario gives.
-func TestVisitsWithoutEffectAreWarnedOf(t *testing.T) {
-	const (
-		fields   = asks + "execution: 1ms\narrivals: {closed: {}}\nvisits: 3"
-		turns    = "spec.servers.capacity={cores: 2, turn: 10ms}"
-		maybe    = "spec.servers.capacity={cores: 2, interval: {turn: {low: 0s, high: 10ms}}}"
-		noTurn   = "s.yaml:13:13: spec.workload[0].visits: has no effect without spec.servers.capacity.turn, for which an execution waits"
-		ofAStore = "s.yaml:13:13: spec.workload[0].visits: has no effect on requests for resources: when they need a processor follows from spec.store"
-	)
-	given := withWorkload(fields)
-	behaves := withWorkload("clients: 2\n\nas: {user: a}\nbehaviour: {informer: {resource: pods}}\nvisits: 3")
-	lists := withWorkload("clients: 2\nas: {user: a}\nrequest: {verb: list, resource: pods}\narrivals: {closed: {}}\nvisits: 3")
-	for _, c := range []struct {
-		text string
-		set  []string
-		want []string
-	}{
-		{given, []string{turns}, []string{}},
-		{given, []string{maybe}, []string{}},
-		{given, nil, []string{noTurn}},
-		{given, []string{"spec.servers.capacity={cores: 2}"}, []string{noTurn}},
-		{given, []string{"spec.workload[mice].visits=1"}, []string{}},
-		{behaves, []string{"spec.store={}", turns}, []string{ofAStore}},
-		{behaves, []string{"spec.store={}"}, []string{ofAStore, noTurn}},
-		{lists, []string{"spec.store={}", turns}, []string{ofAStore}},
-		{lists, []string{"spec.store={}", turns, "spec.workload[mice].visits=1"}, []string{}},
-		{given, []string{"spec.store={}", turns}, []string{}},
-		{given, []string{"spec.store={}"}, []string{noTurn}},
-	} {
-		wantMistakes(t, mustLoad(t, c.text, c.set...).Warnings, c.want...)
-	}
-	_, mistakes := Load(files("s.yaml", withWorkload(strings.Replace(fields, "visits: 3", "visits: 0", 1))), "s.yaml", Options{})
-	wantMistakes(t, mistakes, "s.yaml:13:13: spec.workload[0].visits: 0: want 1 to 1000")
-}
-
 // Bursts of one request have nothing to spread, and clients do not take turns.
 func TestBurstOfOneRequestOverAWhileIsWarnedOf(t *testing.T) {
 	const fields = "clients: 9\nas: {user: u}\nrequest: {verb: get, resource: pods}\nexecution: 1ms\n"
