@@ -46,7 +46,7 @@ type Estimate struct {
 
 const (
 	quantile     = 4.093  // of F with 1 and 39 degrees of freedom, at 95 %: how much a log varies is known from its blocks
-	certain      = 16.27  // of χ² with three degrees, at 99.9 %
+	certain      = 13.82  // of χ² with two degrees, at 99.9 %
 	needed       = 10.83  // of χ² with one degree, at 99.9 %
 	widest       = 1.5    // ratio of the bounds of the throughput beyond which the log does not say what it is
 	fewest       = 200    // executions
