@@ -131,19 +131,14 @@ func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference ti
 }
 
 // read reads all entries of all files into next.
-func (r *Log) read(ctx context.Context, sources []Source, strict bool, next func() *located) error {
+func (r *Log) read(ctx context.Context, sources []Source, next func() *located) error {
 	r.Files = make([]File, len(sources))
-	problems := 0
 	for _, i := range readingOrder(ctx, sources) {
 		file := &r.Files[i]
 		*file = File{Name: sources[i].Name, Server: sources[i].Server, Problems: []Problem{}}
 		if err := r.readFile(ctx, i, sources[i], file, next); err != nil {
 			return err
 		}
-		problems += len(file.Problems)
-	}
-	if strict && problems > 0 {
-		return &BadLines{r.Files}
 	}
 	return nil
 }
@@ -199,6 +194,7 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 		defer c.Close()
 	}
 	var e located
+	audit, read := days{}, 0
 	for {
 		e.Reset()
 		err := reader.Next(&e.Entry)
@@ -209,12 +205,12 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 			if s, ok := reader.(interface{ Skipped() int64 }); ok {
 				file.LeftOut = s.Skipped()
 			}
+			if len(audit) > 0 {
+				r.reference = time.Unix(0, audit.median()*dayNs)
+			}
 			return nil
 		case errors.As(err, &problem):
-			file.BadLines++
-			if len(file.Problems) < mostProblems {
-				file.Problems = append(file.Problems, Problem{problem.Line, problem.Message})
-			}
+			file.bad(problem.Line, problem.Message)
 			continue
 		case err != nil:
 			return &FileError{source.Name, err}
@@ -223,10 +219,9 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 			e.Server = source.Server
 		}
 		if e.Log == serverlog.Audit {
-			r.reference = time.Unix(0, e.StageNs)
+			audit.add(e.StageNs)
 		}
-		file.add(&e.Entry)
-		if file.Entries%4096 == 0 && ctx.Err() != nil {
+		if read++; read%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		e.file, e.line = index, reader.Line()
