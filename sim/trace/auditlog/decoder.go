@@ -153,6 +153,9 @@ func (d *Decoder) finish(e *serverlog.Entry) error {
 			return err
 		}
 	}
+	if e.StageNs < e.ArrivalNs {
+		return fmt.Errorf("stageTimestamp: %s is before %s, which is %s", d.reached, name, received)
+	}
 	if e.TotalNs >= 0 && e.WaitNs < 0 && d.waits {
 		e.WaitNs = 0
 	}
@@ -176,7 +179,7 @@ func nanoseconds(text []byte, field string) (int64, error) {
 	if err := t.UnmarshalText(text); err != nil {
 		return 0, fmt.Errorf("%s: %q is not a time such as 2026-11-21T22:53:48.216709Z", field, text)
 	}
-	return t.UnixNano(), nil
+	return serverlog.Nanoseconds(t, field)
 }
 
 // user reads the user, or the impersonated user, who replaces the user.
