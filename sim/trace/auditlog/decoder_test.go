@@ -191,6 +191,8 @@ func TestNoEvent(t *testing.T) {
 		`2026-11-21T22:53:49`:         {`2262-11-21T22:53:49`, "stageTimestamp: the year 2262 is not that of a log"},
 		`ResponseComplete`:            {`Response`, `stage: "Response" is not a stage`},
 		`"requestURI"`:                {`"u"`, "the event has no requestURI"},
+		`"auditID":"4f9c"`:            {`"a":1`, "the event has no auditID"},
+		`"stage":"ResponseComplete"`:  {`"stage":""`, "the event has no stage"},
 		`"verb":"patch"`:              {`"v":1`, "the event has no verb"},
 		`"code":429}`:                 {`"code":429`, "invalid JSON at byte"},
 	} {
