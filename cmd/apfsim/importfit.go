@@ -45,7 +45,7 @@ func addFit(cmd *cobra.Command, flags *fitFlags) {
 	f.IntVar(&flags.workloads, "max-workloads", 200, "with --fit, `N` workloads at most have users of their own, those with the most requests")
 	f.BoolVar(&flags.capacity, "capacity", true, "with --fit, also fit the capacity of the server, if the log shows how requests slow each other down")
 	f.StringArrayVar(&flags.capacityFrom, "capacity-from", nil, "with --fit, `FILE` or folder of recorded requests of the same server at another time, from which its capacity is fitted as well; may be repeated")
-	f.BoolVarP(&flags.quiet, "quiet", "q", false, "with --fit, do not show progress")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 }
 
 // check returns an error if a flag does not make sense: without --fit the flags of a fit, and, if the

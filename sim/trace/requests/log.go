@@ -22,10 +22,12 @@ import (
 // Options say which logs are read, and how.
 type Options struct {
 	Sources []Source
-	Strict  bool           // bad lines are an error
-	Dir     string         // the folder for temporary files
-	Memory  int            // the bytes of records that are sorted in memory; 0 for the default
-	Joined  func(*Request) // if not nil, it is called for each request, in the order of audit IDs; which is valid until it returns
+	Strict  bool   // bad lines are an error
+	Dir     string // the folder for temporary files
+	Memory  int    // the bytes of records that are sorted in memory; 0 for the default
+	// Progress, if not nil, is called now and then with how many of the bytes of the files have been read.
+	Progress func(read, all int64)
+	Joined   func(*Request) // if not nil, it is called for each request, in the order of audit IDs; which is valid until it returns
 }
 
 // defaultMemory is a compromise: a log of 10 GB makes about a hundred temporary files.
@@ -72,7 +74,11 @@ func Read(ctx context.Context, o Options) (_ *Log, err error) {
 	}()
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, next) }, func(l *located) error {
+	progress := o.Progress
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, progress, next) }, func(l *located) error {
 		err := r.add(l)
 		if err != nil {
 			cancel() // a read that waits for more of a pipe
