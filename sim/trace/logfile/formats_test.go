@@ -158,6 +158,7 @@ func TestProblems(t *testing.T) {
 		{"without the beginning", event[100:] + "\n" + event[len(event)-100:] + "\n" + event, 1, 1, "the beginning of the audit event is missing"},
 		{"cut off within a string", event + "\n" + event[:300] + "\n" + event, 2, 2, "byte 301: the text ends within a string"},
 		{"cut off after a comma", event + "\n" + event[:strings.Index(event, `"stage"`)] + "\n" + event + "\n" + event, 3, 2, "cut off"},
+		{"cut off after a bracket", event[:strings.Index(event, `"live-list"`)] + "\n" + event + "\n" + event, 2, 1, "cut off"},
 		{"cut off at the end", event + "\n" + pretty(event)[:200], 1, 2, "the file ends within"},
 		{"list cut off at the end", eventList[:strings.LastIndex(eventList, "}]}")+1] + "\n", 2, 1, "the file ends within a list"},
 		{"without an ID", event + "\n" + strings.Replace(event, `"auditID"`, `"id"`, 1), 1, 2, "the event has no auditID"},

@@ -109,7 +109,7 @@ func (r *Reader) Next(e *serverlog.Entry) error {
 		case ok && r.wanted(e):
 			r.inMessage = r.inMessage && e.Log == serverlog.HTTP
 			return nil
-		case len(bytes.TrimSpace(text)) > 0:
+		default:
 			r.skipped++
 		}
 	}
