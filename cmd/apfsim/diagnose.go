@@ -72,7 +72,10 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	if err := flags.paths(args, options.Settings, incident.PageFile, incident.DiagnosisFile, tune.ChangeFile).prepare(cmd, &made); err != nil {
 		return err
 	}
+	steps := newSteps(cmd.ErrOrStderr(), false)
+	options.Progress = steps.next
 	diagnosis, err := incident.Diagnose(ctx, options, client)
+	steps.clear()
 	if err != nil {
 		return importError(ctx, err)
 	}

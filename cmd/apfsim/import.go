@@ -100,7 +100,10 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	if err := flags.paths(args, options.Settings).prepare(cmd, &made); err != nil {
 		return err
 	}
+	steps := newSteps(cmd.ErrOrStderr(), flags.fit.quiet)
+	options.Progress = steps.next
 	report, err := incident.Import(ctx, options)
+	steps.clear()
 	if err != nil {
 		return importError(ctx, err)
 	}

@@ -23,6 +23,7 @@ import (
 // because it is not a configuration or was made to exhaust memory, is refused with one error.
 const (
 	MaxBytes = 16 << 20  // size of a text, in UTF-8
+	MaxLines = 500_000   // of a text, because a tree of values takes a hundred times its memory
 	maxNodes = 1_000_000 // values in a text, with aliases expanded
 	maxDepth = 100       // levels of nesting
 )
@@ -119,6 +120,9 @@ func header(object *yamlv3.Node) *document.Node {
 func unreadable(text []byte) (at document.Position, problem string) {
 	if len(text) > MaxBytes {
 		return at, fmt.Sprintf("is more than %d MiB long", MaxBytes>>20)
+	}
+	if bytes.Count(text, []byte{'\n'}) > MaxLines {
+		return at, fmt.Sprintf("has more than %d lines", MaxLines)
 	}
 	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
 		return at, "is UTF-16; want UTF-8"

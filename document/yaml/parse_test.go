@@ -186,7 +186,8 @@ func TestTextsBeyondTheLimits(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"alias bomb":      {bomb, "f:6:29: f[7]: the text has more than 1000000 values"},
-		"many values":     {strings.Repeat("- a\n", 1_000_001), "f:1000000:3: [999999]: the text has more than 1000000 values"},
+		"many values":     {"[" + strings.Repeat("a,", 1_000_001) + "]", "f:1:2000000: [999999]: the text has more than 1000000 values"},
+		"many lines":      {strings.Repeat("\n", MaxLines+1) + "a: 1\n", "f: has more than 500000 lines"},
 		"deep flow":       {strings.Repeat("[", 200_000), "f:1: is nested more than 100 deep"},
 		"deep blocks":     {strings.Repeat("- ", 200_000), "f:1: is nested more than 100 deep"},
 		"rather deep":     {strings.Repeat("{a: ", 9000) + strings.Repeat("}", 9000), "f:1:401: a.a.a"},

@@ -92,7 +92,7 @@ func Diagnose(ctx context.Context, o Options, client string) (_ *Diagnosis, err 
 	}
 	d, err := imported.diagnosis(client)
 	if err == nil {
-		err = d.tryRemedies(ctx, o.Dir)
+		err = d.tryRemedies(ctx, &o)
 	}
 	if err != nil || !keep {
 		return d, err

@@ -312,7 +312,7 @@ func TestDiagnoseTriesRemedies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replayed, err := replay(t.Context(), sc)
+		replayed, err := replay(t.Context(), sc, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,11 +66,17 @@ func (d *Diagnosis) limited() map[*LoggedClient]bool {
 			levels[c.PriorityLevel] = append(levels[c.PriorityLevel], c)
 		}
 	}
+	type flow struct{ level, name string }
+	inReplay := map[flow]bool{}
+	for i := range d.imported.result.Summary.Flows {
+		if f := &d.imported.result.Summary.Flows[i]; f.Limited {
+			inReplay[flow{f.PriorityLevel, f.Name}] = true
+		}
+	}
 	for level, at := range levels {
 		if d.ReplayTrusted {
-			flows := d.imported.result.Summary.Flows
 			for _, c := range at {
-				all[c] = slices.ContainsFunc(flows, func(f result.Flow) bool { return f.Limited && f.Name == c.flow() && f.PriorityLevel == level })
+				all[c] = inReplay[flow{level, c.flow()}]
 			}
 			continue
 		}
@@ -108,6 +114,11 @@ const leastOfClient = 100
 
 // judgedInLog returns what clients are judged by: each level, and each client, those that were limited apart.
 func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result.Judged {
+	type level struct {
+		name    string
+		limited bool
+	}
+	levels := map[level]int{} // in all
 	all := []result.Judged{}
 	for _, c := range about {
 		n := c.notServed()
@@ -115,10 +126,10 @@ func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result
 		if c.WaitP99Ns != nil && c.waits >= leastOfClient {
 			j.WaitP99Ns = *c.WaitP99Ns
 		}
-		i := slices.IndexFunc(all, func(l result.Judged) bool {
-			return l.Of == result.OfLevel && l.Name == c.PriorityLevel && l.Limited == j.Limited
-		})
-		if i < 0 {
+		at := level{c.PriorityLevel, j.Limited}
+		i, known := levels[at]
+		if !known {
+			levels[at] = len(all)
 			i, all = len(all), append(all, result.Judged{Of: result.OfLevel, Name: c.PriorityLevel, Limited: j.Limited})
 		}
 		all[i].Arrived, all[i].NotServed = all[i].Arrived+j.Arrived, all[i].NotServed+j.NotServed

@@ -30,6 +30,8 @@ type Options struct {
 	Settings *Settings
 	Dir      string // the folder for the files
 	Memory   int    // see requests.Options
+	// Progress, if not nil, returns what shows the progress of the next part of the work, of which so many units are done.
+	Progress func(unit string) format.Progress
 }
 
 // Moment is a point in time: absolute, or after the first arrival in the logs.
@@ -66,6 +68,7 @@ func (e *WrongChoice) Error() string { return e.Message }
 // importing is one import.
 type importing struct {
 	*requests.Log
+	progress func(unit string) format.Progress
 	report   *Report
 	clients  clients
 	needed   drawKeys
@@ -97,8 +100,13 @@ func ImportInMemory(ctx context.Context, o Options, most int64) (*Report, map[st
 
 // importTo imports logs to a folder.
 func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error) {
-	m := &importing{report: newReport(), needed: drawKeys{}}
+	m := &importing{report: newReport(), needed: drawKeys{}, progress: o.Progress}
+	if m.progress == nil {
+		m.progress = func(string) format.Progress { return func(int, int) {} }
+	}
+	reading := m.progress("MiB")
 	m.Log, err = requests.Read(ctx, requests.Options{Sources: o.Sources, Strict: o.Strict, Dir: o.Dir, Memory: o.Memory,
+		Progress: func(read, all int64) { reading(int(read>>20), int(max(1, read, all)>>20)) },
 		Joined: func(q *requests.Request) {
 			m.clients.learn(q)
 			m.needed.add(q)

@@ -59,8 +59,9 @@ const (
 )
 
 // tryRemedies looks for the changes that prevent the harm in the replay, and tries the cheapest one in a scenario that is
-// fitted to the log, too. dir has the files of the import.
-func (d *Diagnosis) tryRemedies(ctx context.Context, dir string) error {
+// fitted to the log, too. The folder of the import has its files.
+func (d *Diagnosis) tryRemedies(ctx context.Context, imported *Options) error {
+	dir := imported.Dir
 	if !d.ReplayTrusted || d.Verdict.Status != result.Harm || len(d.Remedies) == 0 {
 		return nil
 	}
@@ -77,6 +78,9 @@ func (d *Diagnosis) tryRemedies(ctx context.Context, dir string) error {
 	}
 	o := tune.Options{Scenario: sc, Victims: true, Kinds: tune.Usual, Probability: remedyProbability, Confidence: remedyConfidence,
 		Budget: min(mostReplays, max(leastReplays, mostSimulated/int(max(1, d.imported.Requests.InTrace))))}
+	if imported.Progress != nil {
+		o.Progress = imported.Progress("candidates")
+	}
 	for i := range d.Remedies {
 		o.Remedies = append(o.Remedies, d.Remedies[i].ID)
 	}

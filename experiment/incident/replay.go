@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"apfsim/reports/collect"
+	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim"
@@ -63,10 +64,11 @@ func (f *replayFiles) load(text string) (*scenario.Scenario, error) {
 }
 
 // replay runs a scenario of the import. The summary compares it with the log.
-func replay(ctx context.Context, sc *scenario.Scenario) (*result.Result, error) {
+func replay(ctx context.Context, sc *scenario.Scenario, progress format.Progress) (*result.Result, error) {
 	run := sim.New(sc)
 	measurement := collect.Measure(run, result.Interval(int64(sc.Spec.Duration)))
-	if err := run.Execute(ctx, nil); err != nil {
+	all := max(1, int(int64(sc.Spec.Duration)/second))
+	if err := run.Execute(ctx, func(nowNs int64, _ uint64) { progress.Report(int(nowNs/second), all) }); err != nil {
 		return nil, err
 	}
 	r := measurement.Result()

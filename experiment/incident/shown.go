@@ -49,7 +49,7 @@ type LoggedClient struct {
 	SeatSeconds float64 `json:"seatSeconds"`
 
 	Hand             []int    `json:"hand"`             // the queues of its flow, in the order of dealing; empty if unknown
-	SharedQueuesWith []string `json:"sharedQueuesWith"` // clients with a queue of Hand, most common queues first; at most mostNeighbours
+	SharedQueuesWith []string `json:"sharedQueuesWith"` // clients with a queue of Hand, most common queues first; at most mostNeighbours; empty for all but the first mostWithNeighbours
 
 	firstNs, lastNs, fromNs, toNs int64 // since time 0; fromNs is negative without harm
 	unknown                       bool  // it is all requests of the FlowSchema whose user is not known
@@ -274,10 +274,13 @@ func complete(all []*LoggedClient, startNs int64) {
 	shareQueues(all)
 }
 
-// mostNeighbours is how many clients are named that share queues with one.
-const mostNeighbours = 10
+// mostNeighbours is how many clients are named that share queues with one, and mostWithNeighbours for how many of the most harmed.
+const (
+	mostNeighbours     = 10
+	mostWithNeighbours = 200
+)
 
-// shareQueues finds the clients that share queues.
+// shareQueues finds the clients that share queues with the most harmed ones.
 func shareQueues(all []*LoggedClient) {
 	type queue struct {
 		level string
@@ -290,12 +293,12 @@ func shareQueues(all []*LoggedClient) {
 		}
 	}
 	common := make([]int, len(all)) // queues, by client
-	for i, c := range all {
+	for i, c := range all[:min(len(all), mostWithNeighbours)] {
 		var found []int
 		for _, q := range c.Hand {
 			others := in[queue{c.PriorityLevel, q}]
-			for _, k := range others[:min(len(others), 100*mostNeighbours)] { // the most harmed; the time is linear in clients
-				if k == i || all[k].flow() == c.flow() {
+			for _, k := range others[:min(len(others), 100*mostNeighbours)] { // the most harmed
+				if k == i || all[k].User == c.User && all[k].FlowSchema == c.FlowSchema {
 					continue
 				}
 				if common[k]++; common[k] == 1 {
@@ -303,10 +306,18 @@ func shareQueues(all []*LoggedClient) {
 				}
 			}
 		}
-		slices.SortFunc(found, func(a, b int) int {
+		closer := func(a, b int) int {
 			return cmp.Or(-cmp.Compare(common[a], common[b]), -cmp.Compare(all[a].SeatSeconds, all[b].SeatSeconds), cmp.Compare(a, b))
-		})
-		for _, k := range found[:min(len(found), mostNeighbours)] {
+		}
+		var first []int
+		for _, k := range found {
+			if len(first) < mostNeighbours || closer(k, first[len(first)-1]) < 0 {
+				at, _ := slices.BinarySearchFunc(first, k, closer)
+				first = slices.Insert(first, at, k)
+				first = first[:min(len(first), mostNeighbours)]
+			}
+		}
+		for _, k := range first {
 			c.SharedQueuesWith = append(c.SharedQueuesWith, all[k].User)
 		}
 		for _, k := range found {

@@ -114,7 +114,13 @@ func (w *writing) trace(ctx context.Context, o *Options, to folder, seed uint64)
 	if w.out, err = to.create(); err != nil {
 		return err
 	}
-	return to.complete(w.Each(ctx, w.request))
+	written, progress := 0, w.progress("requests")
+	return to.complete(w.Each(ctx, func(q *requests.Request) error {
+		if written++; written%4096 == 0 {
+			progress(written, int(r.Requests.Total))
+		}
+		return w.request(q)
+	}))
 }
 
 // nothingLeft is the error of logs without a request for the trace.
@@ -148,7 +154,7 @@ func (w *writing) replay(ctx context.Context, o *Options, files *replayFiles) (t
 		if err != nil {
 			return nil, err
 		}
-		if w.report.result, err = replay(ctx, sc); err != nil {
+		if w.report.result, err = replay(ctx, sc, w.progress("s")); err != nil {
 			return nil, err
 		}
 		w.report.Replay = w.report.result.Summary.Replay

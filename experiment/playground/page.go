@@ -8,12 +8,16 @@ import (
 	"crypto/subtle"
 	"embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"apfsim/reports/render"
 )
@@ -122,15 +126,13 @@ func serveFile(w http.ResponseWriter, r *http.Request) {
 // running lets the calls that simulate follow one another: a run needs memory, and a page ends one before it begins the next.
 var running sync.Mutex
 
+// longestUpload is how long the arguments of a call may take to arrive: those from the same machine need a second at most.
+var longestUpload = 10 * time.Second
+
 // serveCall answers a call with lines of JSON: shares of progress, then the answer. The call ends with its request.
 func serveCall(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/json" { // which no page of another origin can send without asking
 		http.Error(w, "want Content-Type application/json", http.StatusUnsupportedMediaType)
-		return
-	}
-	arguments, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxArguments))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -140,8 +142,21 @@ func serveCall(w http.ResponseWriter, r *http.Request) {
 		running.Lock()
 		defer running.Unlock()
 	}
+	// Only now, so that no call that waits has its arguments in memory.
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(longestUpload))
+	arguments, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxArguments))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		http.Error(w, fmt.Sprintf("the arguments did not arrive within %v", longestUpload), http.StatusRequestTimeout)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	lines, flush := json.NewEncoder(w), http.NewResponseController(w).Flush
+	lines, flush := json.NewEncoder(w), control.Flush
 	flush() // an error ends the call at the first progress
 	answer := Call(ctx, name, arguments, everyHundredth(func(share float64) {
 		if lines.Encode(map[string]float64{"share": share}) != nil || flush() != nil {

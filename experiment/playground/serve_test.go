@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 const token = "SECRET"
@@ -110,6 +113,26 @@ func TestServedFiles(t *testing.T) {
 			t.Errorf("%s: %d bytes of %s", name, len(text), h.Get("Content-Type"))
 		}
 	}
+}
+
+// A call whose arguments do not arrive does not keep others waiting.
+func TestArgumentsThatDoNotArrive(t *testing.T) {
+	defer func(before time.Duration) { longestUpload = before }(longestUpload)
+	longestUpload = time.Millisecond
+	server := httptest.NewServer(NewHandler(token))
+	defer server.Close()
+	connection, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "POST /SECRET/call/run HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{", connection.RemoteAddr())
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil || response.StatusCode != http.StatusRequestTimeout {
+		t.Fatalf("%v, %v", response, err)
+	}
+	running.Lock()
+	defer running.Unlock()
 }
 
 // A call answers with its progress and its answer, and ends when the page does not wait for it any more.

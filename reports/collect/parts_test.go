@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"container/heap"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -391,13 +393,47 @@ func TestMomentsOfProbes(t *testing.T) {
 	v := &Probes{fromNs: 5_000, toNs: 6_000_000 + 5_000, workloads: make([]virtualWorkload, 1)}
 	w := &v.workloads[0]
 	w.moments.Open(7, "w", 0, "probes")
+	v.begin()
 	for i := range int64(probesPerWorkload) {
-		if v.draw(w); w.nextNs < 5_000+6_000*i || w.nextNs > 5_000+6_000*(i+1) {
+		if i > 0 {
+			v.draw(w)
+		}
+		if w.nextNs < 5_000+6_000*i || w.nextNs > 5_000+6_000*(i+1) {
 			t.Fatalf("the probe %d is at %d ns", i, w.nextNs)
 		}
 	}
 	if next := v.Tick(6_000_000); next != v.toNs {
 		t.Errorf("after the last probe, the next call is at %d ns, want the end", next)
+	}
+}
+
+// The probes of many workloads are made in the order of their moments, and those of the same moment in the order of the workloads,
+// each of which has one in each thousandth of the window.
+func TestOrderOfProbes(t *testing.T) {
+	v := &Probes{toNs: 5 * probesPerWorkload, workloads: make([]virtualWorkload, 20)} // so short that many are due at once
+	for i := range v.workloads {
+		v.workloads[i].moments.Open(7, string(rune('a'+i)), 0, "probes")
+	}
+	v.begin()
+	made := 0
+	for nowNs := int64(0); v.due[0].nextNs < math.MaxInt64; nowNs++ {
+		last := -1
+		for v.due[0].nextNs <= nowNs {
+			w := v.due[0]
+			if w.nextNs != nowNs || w.index < last || int64(w.next) != nowNs/5+1 {
+				t.Fatalf("at %d ns, probe %d of workload %d, which is due at %d, after one of workload %d", nowNs, w.next, w.index, w.nextNs, last)
+			}
+			last = w.index
+			made++
+			v.draw(w)
+			heap.Fix(v.due, 0)
+		}
+		if next := v.Tick(nowNs); next <= nowNs {
+			t.Fatalf("after those of %d ns, the next one is due at %d", nowNs, next)
+		}
+	}
+	if made != 20*probesPerWorkload {
+		t.Errorf("%d probes, want %d", made, 20*probesPerWorkload)
 	}
 }
 

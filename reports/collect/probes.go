@@ -1,6 +1,8 @@
 package collect
 
 import (
+	"container/heap"
+	"math"
 	"slices"
 
 	"apfsim/core/flowcontrol"
@@ -31,19 +33,33 @@ type Probes struct {
 	fromNs    int64 // the window
 	toNs      int64
 	workloads []virtualWorkload
+	due       dueProbes
 	pending   []pendingProbe
 	changed   []changedSet // the queue sets with pending probes
 }
 
+// dueProbes are the workloads by their next probes: those that are due at the same time in the order of the scenario. It is a heap,
+// because a run of thousands of workloads has a thousand times as many moments.
+type dueProbes []*virtualWorkload
+
+func (d dueProbes) Len() int { return len(d) }
+func (d dueProbes) Less(i, j int) bool {
+	return d[i].nextNs < d[j].nextNs || d[i].nextNs == d[j].nextNs && d[i].index < d[j].index
+}
+func (d dueProbes) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d dueProbes) Push(any)      { panic("the number of workloads is fixed") }
+func (d dueProbes) Pop() any      { panic("the number of workloads is fixed") }
+
 // virtualWorkload is the probes of one workload.
 type virtualWorkload struct {
+	index          int
 	startNs, endNs int64              // within which it sends
 	latest         []*server.Template // by client; nil before its first request
 	sentTo         []int16            // by client: the server of that request
 	seen           []int32            // the clients that have sent a request
 	moments        random.Stream
 	next           int   // index of the next probe
-	nextNs         int64 // when it is due
+	nextNs         int64 // when it is due; math.MaxInt64 after the last one
 	probes         int64
 	rejected       int64
 	refused        int64
@@ -79,13 +95,28 @@ func newProbes(sc *scenario.Scenario, servers []*server.Server) *Probes {
 		w.latest, w.sentTo = make([]*server.Template, settings.Clients), make([]int16, settings.Clients)
 		w.waits.Precision = measure.FinePrecision
 		w.moments.Open(sc.Spec.Seed, settings.Name, 0, "probes")
-		v.draw(w)
 	}
+	v.begin()
 	return v
+}
+
+// begin draws the first probe of each workload.
+func (v *Probes) begin() {
+	for i := range v.workloads {
+		w := &v.workloads[i]
+		w.index = i
+		v.draw(w)
+		v.due = append(v.due, w)
+	}
+	heap.Init(v.due)
 }
 
 // draw draws the moment of the workload's next probe: one in each of equal parts of the window.
 func (v *Probes) draw(w *virtualWorkload) {
+	if w.next == probesPerWorkload {
+		w.nextNs = math.MaxInt64
+		return
+	}
 	length := float64(v.toNs-v.fromNs) / probesPerWorkload
 	w.nextNs = v.fromNs + int64(length*(float64(w.next)+w.moments.Float64()))
 	w.next++
@@ -93,18 +124,16 @@ func (v *Probes) draw(w *virtualWorkload) {
 
 // Tick probes what is due, and returns when it wants to be called next.
 func (v *Probes) Tick(nowNs int64) (nextNs int64) {
-	nextNs = v.toNs
-	for i := range v.workloads {
-		w := &v.workloads[i]
-		for w.nextNs <= nowNs && w.next <= probesPerWorkload {
-			v.probe(nowNs, i)
-			v.draw(w)
-		}
-		if w.next <= probesPerWorkload {
-			nextNs = min(nextNs, w.nextNs)
-		}
+	for len(v.due) > 0 && v.due[0].nextNs <= nowNs {
+		w := v.due[0]
+		v.probe(nowNs, w.index)
+		v.draw(w)
+		heap.Fix(v.due, 0)
 	}
-	return nextNs
+	if len(v.due) == 0 {
+		return v.toNs
+	}
+	return min(v.toNs, v.due[0].nextNs)
 }
 
 func (v *Probes) probe(nowNs int64, workload int) {

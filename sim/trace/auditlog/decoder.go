@@ -6,6 +6,7 @@
 package auditlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,17 +70,22 @@ var ErrList = errors.New("the object is a list")
 // A user who is authenticated has groups, so GroupsUnknown is set if there are none.
 // With total and authentication or authorization (Kubernetes 1.33 and later) and without apf-queue-wait, the request did not
 // wait, and WaitNs is 0. Before 1.31, servers do not write apf-queue-wait at all. Decode returns false
-// if the object is not an audit event; the entry then says nothing useful. The error says what is wrong
+// if the object is not an audit event, which has a kind and a version, or a requestReceivedTimestamp; the entry then says nothing useful. The error says what is wrong
 // with the JSON or with the event. It is ErrList for an EventList.
 func (d *Decoder) Decode(value []byte, e *serverlog.Entry) (bool, error) {
 	e.Reset()
 	e.Log = serverlog.Audit
 	d.uri, d.received, d.reached, d.timestamp = d.uri[:0], d.received[:0], d.reached[:0], d.timestamp[:0]
 	d.impersonated, d.waits, d.stage = false, false, ""
+	kind, version := false, false
 	s, list := &d.scanner, false
 	s.Reset(value)
 	for open := s.Object(); open && s.Key(); {
 		switch string(s.Name) {
+		case "kind":
+			kind = string(s.Text()) == "Event"
+		case "apiVersion":
+			version = bytes.HasPrefix(s.Text(), []byte("audit.k8s.io/"))
 		case "auditID":
 			e.AuditID = strings.ToValidUTF8(string(s.Text()), "\uFFFD")
 		case "stage":
@@ -125,10 +131,15 @@ func (d *Decoder) Decode(value []byte, e *serverlog.Entry) (bool, error) {
 	if list {
 		return false, ErrList
 	}
-	if e.AuditID == "" || d.stage == "" {
-		return false, nil
+	switch isEvent := kind && version || len(d.received) > 0; {
+	case e.AuditID != "" && d.stage != "":
+		return true, d.finish(e)
+	case isEvent && e.AuditID == "":
+		return false, errors.New("the event has no auditID")
+	case isEvent:
+		return false, errors.New("the event has no stage")
 	}
-	return true, d.finish(e)
+	return false, nil
 }
 
 // finish sets what follows from several fields.
@@ -153,6 +164,9 @@ func (d *Decoder) finish(e *serverlog.Entry) error {
 			return err
 		}
 	}
+	if e.StageNs < e.ArrivalNs {
+		return fmt.Errorf("stageTimestamp: %s is before %s, which is %s", d.reached, name, received)
+	}
 	if e.TotalNs >= 0 && e.WaitNs < 0 && d.waits {
 		e.WaitNs = 0
 	}
@@ -176,7 +190,7 @@ func nanoseconds(text []byte, field string) (int64, error) {
 	if err := t.UnmarshalText(text); err != nil {
 		return 0, fmt.Errorf("%s: %q is not a time such as 2026-11-21T22:53:48.216709Z", field, text)
 	}
-	return t.UnixNano(), nil
+	return serverlog.Nanoseconds(t, field)
 }
 
 // user reads the user, or the impersonated user, who replaces the user.

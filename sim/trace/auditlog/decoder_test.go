@@ -186,8 +186,13 @@ func TestNoEvent(t *testing.T) {
 		`"requestReceivedTimestamp"`:  {`"r"`, "the event has no requestReceivedTimestamp"},
 		`2026-11-21T22:53:48.5Z`:      {`22:53`, `requestReceivedTimestamp: "22:53" is not a time such as`},
 		`2026-11-21T22:53:49.100001Z`: {`now`, `stageTimestamp: "now" is not a time such as`},
+		`:48.5Z`:                      {`:50Z`, "stageTimestamp: 2026-11-21T22:53:49.100001Z is before requestReceivedTimestamp, which is 2026-11-21T22:53:50Z"},
+		`2026-11-21T22:53:48`:         {`1969-11-21T22:53:48`, "requestReceivedTimestamp: the year 1969 is not that of a log"},
+		`2026-11-21T22:53:49`:         {`2262-11-21T22:53:49`, "stageTimestamp: the year 2262 is not that of a log"},
 		`ResponseComplete`:            {`Response`, `stage: "Response" is not a stage`},
 		`"requestURI"`:                {`"u"`, "the event has no requestURI"},
+		`"auditID":"4f9c"`:            {`"a":1`, "the event has no auditID"},
+		`"stage":"ResponseComplete"`:  {`"stage":""`, "the event has no stage"},
 		`"verb":"patch"`:              {`"v":1`, "the event has no verb"},
 		`"code":429}`:                 {`"code":429`, "invalid JSON at byte"},
 	} {

@@ -3,6 +3,8 @@ package httplog
 import (
 	"errors"
 	"time"
+
+	"apfsim/sim/trace/serverlog"
 )
 
 // Clock completes the times of klog headers, which have neither a year nor a zone.
@@ -54,5 +56,5 @@ func (c *Clock) complete(h headerTime, recorded time.Time) (int64, error) {
 	if c.Zone == nil && !recorded.IsZero() {
 		best = best.Add(-best.Sub(recorded).Round(zoneStep))
 	}
-	return best.UnixNano(), nil
+	return serverlog.Nanoseconds(best, "the time of the header")
 }

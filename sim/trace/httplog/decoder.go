@@ -127,7 +127,11 @@ func (d *Decoder) Message(message []byte, recorded time.Time, e *serverlog.Entry
 	case recorded.IsZero():
 		return Other, errors.New("the line has neither a klog header nor a time of a collector")
 	}
-	return d.message(kind, pairs, recorded.UnixNano(), e)
+	end, err := serverlog.Nanoseconds(recorded, "the time of the collector")
+	if err != nil {
+		return Other, err
+	}
+	return d.message(kind, pairs, end, e)
 }
 
 // messageKind returns what a message is about, and its keys and values.
@@ -171,7 +175,7 @@ func (d *Decoder) JSON(value []byte, e *serverlog.Entry) (Kind, error) {
 		switch string(s.Name) {
 		case "ts":
 			ms, err := strconv.ParseFloat(string(s.Raw()), 64)
-			if err == nil && ms > 0 && ms < 1e13 {
+			if err == nil && ms > 0 && ms < 9.2e12 {
 				end = int64(math.Round(ms*1e3)) * 1e3
 			}
 		case "msg":
@@ -293,6 +297,8 @@ func (d *Decoder) finish(kind Kind, end int64, e *serverlog.Entry) (Kind, error)
 		return Other, errors.New("the line has no URI and verb, or a quote is missing")
 	case e.TotalNs < 0:
 		return Other, errors.New("the line has no latency, without which the arrival is unknown")
+	case e.TotalNs > end:
+		return Other, fmt.Errorf("latency: with %v, the request would have arrived before 1970", time.Duration(e.TotalNs))
 	}
 	if !d.ended {
 		return Other, errors.New("the line ends before resp: it is cut off, or a quote is missing")

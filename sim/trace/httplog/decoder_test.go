@@ -145,6 +145,7 @@ func TestErrors(t *testing.T) {
 	for old, c := range map[string][2]string{
 		`latency="1ms" `:            {``, "no latency"},
 		`latency="1ms"`:             {`latency="-1ms"`, `latency: "-1ms" is not a duration`},
+		`"1ms" userAgent`:           {`"2000000h" userAgent`, `latency: with 2000000h0m0s, the request would have arrived before 1970`},
 		`apf_iseats=1`:              {`apf_iseats=many`, `apf_iseats: "many" is not a non-negative integer`},
 		`apf_execution_time="1ms"`:  {`apf_execution_time="1"`, `apf_execution_time: "1" is not a duration`},
 		` resp=200`:                 {``, "the line ends before resp"},
@@ -162,6 +163,7 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"msg":"HTTP","verb":"GET","URI":"/","latency":"1ms","resp":200}`: "ts: the line has no time",
 		`{"msg":"HTTP","ts":1795301634527.564,"verb":"GET"`:                "the text ends",
+		`{"msg":"HTTP","ts":9795301634527,"verb":"GET"}`:                   "ts: the line has no time",
 	} {
 		if _, err := d.JSON([]byte(text), &e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

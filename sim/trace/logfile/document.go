@@ -104,6 +104,7 @@ func (d *document) object(keep bool) (list bool, err error) {
 		depth   = 1
 		name    = keep  // the name of a member must follow
 		first   = false // only white space precedes on the line
+		begun   = false // nothing precedes on the line: a { there begins the next record, since what is within one is indented
 		tooLong = false
 		last    byte
 	)
@@ -121,12 +122,13 @@ func (d *document) object(keep bool) (list bool, err error) {
 		switch c {
 		case '\n':
 			d.lines.number++
-			first = true
+			first, begun = true, true
 			continue
 		case ' ', '\t', '\r':
+			begun = false
 			continue
 		}
-		if name && c != '"' && !(c == '}' && last != ',') {
+		if name && c != '"' && !(c == '}' && last != ',') || begun && c == '{' {
 			if first { // the line may be a whole value
 				d.path = d.path[:0]
 				d.lines.back = slices.Insert(d.lines.back, 0, c)
@@ -134,7 +136,7 @@ func (d *document) object(keep bool) (list bool, err error) {
 			}
 			return false, d.abandon("the name of a member must follow { and , in a JSON object")
 		}
-		first = false
+		first, begun = false, false
 		switch c {
 		case '"':
 			if err := d.text(keep && !tooLong); err != nil {

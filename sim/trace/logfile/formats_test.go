@@ -88,6 +88,7 @@ func TestWrappersOfAuditEvents(t *testing.T) {
 		"kubectl logs --prefix":   {"[pod/kube-apiserver-cp1/kube-apiserver] " + event, 1, "kube-apiserver-cp1"},
 		"syslog":                  {"<14>Nov 21 22:53:48 cp1 kube-apiserver[812]: " + event, 1, "cp1"},
 		"among other lines":       {"I1121 22:53:48.541124 1 get.go:279] \"Starting watch\"\n\n" + event + "\nplain text\n{\"a\":1}\n", 1, ""},
+		"after zeros":             {strings.Repeat("\x00", 300) + event + "\n\x00\x01 " + event, 2, ""},
 		"behind an unrelated key": {`{"items":"none",` + event[1:], 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,8 +158,11 @@ func TestProblems(t *testing.T) {
 		{"without the beginning", event[100:] + "\n" + event[len(event)-100:] + "\n" + event, 1, 1, "the beginning of the audit event is missing"},
 		{"cut off within a string", event + "\n" + event[:300] + "\n" + event, 2, 2, "byte 301: the text ends within a string"},
 		{"cut off after a comma", event + "\n" + event[:strings.Index(event, `"stage"`)] + "\n" + event + "\n" + event, 3, 2, "cut off"},
+		{"cut off after a bracket", event[:strings.Index(event, `"live-list"`)] + "\n" + event + "\n" + event, 2, 1, "cut off"},
 		{"cut off at the end", event + "\n" + pretty(event)[:200], 1, 2, "the file ends within"},
 		{"list cut off at the end", eventList[:strings.LastIndex(eventList, "}]}")+1] + "\n", 2, 1, "the file ends within a list"},
+		{"without an ID", event + "\n" + strings.Replace(event, `"auditID"`, `"id"`, 1), 1, 2, "the event has no auditID"},
+		{"without a stage", strings.Replace(event, `"stage"`, `"s"`, 1) + "\n" + event, 1, 1, "the event has no stage"},
 		{"no time", strings.Replace(event, "requestReceivedTimestamp", "received", 1) + "\n" + event, 1, 1, "the event has no requestReceivedTimestamp"},
 		{"bad time", "\n" + strings.Replace(event, "2026-11-21T22:53:48.528710Z", "yesterday", 1) + "\n" + event, 1, 2, `requestReceivedTimestamp: "yesterday" is not a time`},
 		{"bad stage", strings.Replace(event, "ResponseComplete", "Response", 1), 0, 1, `stage: "Response"`},
@@ -180,6 +184,15 @@ func TestProblems(t *testing.T) {
 				t.Errorf("problems %+v; want one at line %d: %s", problems, c.line, c.message)
 			}
 		})
+	}
+}
+
+// PowerShell writes UTF-16, with a byte-order mark or without.
+func TestUTF16(t *testing.T) {
+	for _, text := range []string{"\xff\xfe{\x00", "\xfe\xff\x00{", "{\x00\"\x00", "\x00{\x00\""} {
+		if _, err := Open(strings.NewReader(text), "a.log", Options{}); err == nil || err.Error() != "a.log: the file is in UTF-16; convert it to UTF-8" {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

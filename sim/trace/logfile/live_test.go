@@ -189,6 +189,11 @@ func TestGzip(t *testing.T) {
 		t.Errorf("problems %v; plain (-), compressed (+):\n%s", problems, d)
 	}
 
+	entries, problems, _ = readAll(t, b.String()+"something else", Options{})
+	if len(entries) != len(plain) || len(problems) != 1 || problems[0].Message != "gzip: after the compressed data comes something else; what follows is not read" {
+		t.Errorf("%d entries of %d before something else; problems %v", len(entries), len(plain), problems)
+	}
+
 	entries, problems, _ = readAll(t, b.String()[:b.Len()-100], Options{})
 	if len(entries) < 60 || len(problems) == 0 || !strings.Contains(problems[len(problems)-1].Message, "ends early") {
 		t.Errorf("cut off: %d entries, problems %v", len(entries), problems)

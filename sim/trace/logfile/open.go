@@ -82,7 +82,7 @@ func Open(r io.Reader, file string, o Options) (*Reader, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+	if isUTF16(head) {
 		return nil, fmt.Errorf("%s: the file is in UTF-16; convert it to UTF-8", file)
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
@@ -99,14 +99,27 @@ func Open(r io.Reader, file string, o Options) (*Reader, error) {
 	}, nil
 }
 
+// isUTF16 reports whether a text begins in UTF-16, with or without a byte-order mark: of the first characters of a log, one byte is 0.
+func isUTF16(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return true
+	}
+	return len(head) == 4 && head[0] == 0 == (head[2] == 0) && head[1] == 0 == (head[3] == 0) && head[0] == 0 != (head[1] == 0)
+}
+
 // cutOff is a reader of gzip data that says where the data is damaged or ends early.
 type cutOff struct{ r io.Reader }
 
 func (c *cutOff) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if err != nil && err != io.EOF {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF):
 			err = errors.New("the data ends early")
+		case errors.Is(err, gzip.ErrHeader):
+			err = errors.New("after the compressed data comes something else")
+		case errors.Is(err, gzip.ErrChecksum):
+			err = errors.New("the checksum is wrong")
 		}
 		err = fmt.Errorf("gzip: %w; what follows is not read", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+	"unicode"
 
 	"apfsim/internal/intern"
 	"apfsim/sim/trace/httplog"
@@ -83,8 +84,8 @@ func readPrefix(prefix []byte, from *source, texts *intern.Table) {
 			i += 2 // the day and the time, without a zone
 			continue
 		}
-		if len(word) < 2 || word[len(word)-1] == ':' {
-			continue // the version and the dashes of syslog, and the name of the program
+		if len(word) < 2 || word[len(word)-1] == ':' || bytes.ContainsFunc(word, unicode.IsControl) {
+			continue // the version and the dashes of syslog, the name of the program, and what is no text
 		}
 		if parts := bytes.Split(word, []byte{'/'}); len(parts) == 3 && string(parts[0]) == "[pod" {
 			word = parts[1]

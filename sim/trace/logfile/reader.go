@@ -109,7 +109,7 @@ func (r *Reader) Next(e *serverlog.Entry) error {
 		case ok && r.wanted(e):
 			r.inMessage = r.inMessage && e.Log == serverlog.HTTP
 			return nil
-		case len(bytes.TrimSpace(text)) > 0:
+		default:
 			r.skipped++
 		}
 	}
@@ -184,8 +184,9 @@ var (
 
 // text reads a line that a server or a wrapper contains. It returns false if the line is not about a request.
 func (r *Reader) text(line []byte, from source, depth int, e *serverlog.Entry) (bool, error) {
-	// Space at the end may be within a line that a container runtime has split.
-	line = bytes.TrimLeft(bytes.TrimRight(line, "\r\n"), " \t\r\n")
+	// Space at the end may be within a line that a container runtime has split. A log that was cut while its server wrote to it
+	// begins with zeros.
+	line = bytes.TrimLeft(bytes.TrimRight(line, "\r\n"), " \t\r\n\x00")
 	if len(line) == 0 {
 		return false, nil
 	}

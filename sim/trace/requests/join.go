@@ -28,6 +28,9 @@ type Server struct {
 	FirstNs     int64
 	Requests    int64
 	Adjustments []int64 // when the server adjusted its limits
+
+	days      days
+	medianDay int64
 }
 
 // located is an entry and where it is.
@@ -48,16 +51,16 @@ func (l *located) code(c *codec) {
 func (r *Log) add(e *located) error {
 	s := r.Servers[e.Server]
 	if s == nil {
-		s = &Server{BeginNs: e.StageNs, EndNs: e.StageNs, FirstNs: -1}
+		s = &Server{FirstNs: -1, days: days{}}
 		r.Servers[e.Server] = s
 	}
-	s.BeginNs, s.EndNs = min(s.BeginNs, e.StageNs), max(s.EndNs, e.StageNs)
-	r.Entries.Total++
+	s.days.add(e.StageNs)
+	r.added++
 
 	key := append(append(r.buf[:0], e.Server...), 0)
 	if e.AuditID == "" { // a request of its own
 		key = binary.BigEndian.AppendUint64(append(key, 0, byte(e.file>>8), byte(e.file)), uint64(e.line))
-		key = binary.BigEndian.AppendUint32(key, uint32(r.Entries.Total)) // a line can have several
+		key = binary.BigEndian.AppendUint32(key, uint32(r.added)) // a line can have several
 	} else {
 		key = append(append(key, e.AuditID...), 0)
 		key = binary.BigEndian.AppendUint64(key, uint64(e.ArrivalNs))
@@ -85,6 +88,13 @@ func (r *Log) join(ctx context.Context) error {
 			return nil
 		})
 	}, func(l *located) error {
+		file := &r.Files[l.file]
+		if why := r.Servers[l.Server].wrongClock(l); why != "" {
+			file.bad(l.line, why)
+			return nil
+		}
+		file.add(&l.Entry)
+		r.Entries.Total++
 		if n := len(r.group); n > 0 {
 			cut := 0
 			if l.AuditID == "" || l.AuditID != r.group[0].AuditID || l.Server != r.group[0].Server {

@@ -22,10 +22,12 @@ import (
 // Options say which logs are read, and how.
 type Options struct {
 	Sources []Source
-	Strict  bool           // bad lines are an error
-	Dir     string         // the folder for temporary files
-	Memory  int            // the bytes of records that are sorted in memory; 0 for the default
-	Joined  func(*Request) // if not nil, it is called for each request, in the order of audit IDs; which is valid until it returns
+	Strict  bool   // bad lines are an error
+	Dir     string // the folder for temporary files
+	Memory  int    // the bytes of records that are sorted in memory; 0 for the default
+	// Progress, if not nil, is called now and then with how many of the bytes of the files have been read.
+	Progress func(read, all int64)
+	Joined   func(*Request) // if not nil, it is called for each request, in the order of audit IDs; which is valid until it returns
 }
 
 // defaultMemory is a compromise: a log of 10 GB makes about a hundred temporary files.
@@ -42,6 +44,7 @@ type Log struct {
 	joined      *extsort.Sorter // all requests, by arrival
 	joinedOne   func(*Request)
 	requests    int64
+	added       int64              // lines
 	reference   time.Time          // a time in an audit log; zero if there is none
 	adjustments map[string][]int64 // of the limits, by server
 	farApart    int64              // requests with arrivals in both logs that differ by more than a minute
@@ -71,7 +74,11 @@ func Read(ctx context.Context, o Options) (_ *Log, err error) {
 	}()
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, o.Strict, next) }, func(l *located) error {
+	progress := o.Progress
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	err = ahead(func(next func() *located) error { return r.read(reading, o.Sources, progress, next) }, func(l *located) error {
 		err := r.add(l)
 		if err != nil {
 			cancel() // a read that waits for more of a pipe
@@ -81,8 +88,12 @@ func Read(ctx context.Context, o Options) (_ *Log, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.judgeClocks()
 	if err := r.join(ctx); err != nil {
 		return nil, err
+	}
+	if o.Strict && slices.ContainsFunc(r.Files, func(f File) bool { return f.BadLines > 0 }) {
+		return nil, &BadLines{r.Files}
 	}
 	for name, times := range r.adjustments {
 		if s := r.Servers[name]; s != nil {
@@ -151,6 +162,14 @@ func (f *File) add(e *serverlog.Entry) {
 	} else {
 		f.Audit++
 	}
+}
+
+// bad counts a line that cannot be read, and lists it if it is one of the first.
+func (f *File) bad(line int64, message string) {
+	f.BadLines++
+	at, _ := slices.BinarySearchFunc(f.Problems, line, func(p Problem, line int64) int { return cmp.Compare(p.Line, line+1) })
+	f.Problems = slices.Insert(f.Problems, at, Problem{line, message})
+	f.Problems = f.Problems[:min(len(f.Problems), mostProblems)]
 }
 
 // Problem is a line that cannot be read.

@@ -23,6 +23,7 @@ import (
 type Source struct {
 	Name   string // in messages
 	Server string // whose log it is; empty if the user has not said it
+	Bytes  int64  // the size of the file; 0 if it is not known
 	// Stream means that the file can be read only once.
 	Stream bool
 	// Open returns a reader of the file. When the context is cancelled, the reader returns its error. If the reader is an io.Closer, it is closed at the end.
@@ -57,6 +58,8 @@ func Sources(args []string, in io.Reader, o logfile.Options) ([]Source, error) {
 				wrong = append(wrong, s.Name+": cannot be read: "+reasonOf(err))
 			} else if info.IsDir() {
 				wrong = append(wrong, s.Name+": is a folder; name its files, as in "+s.Name+"/*.log")
+			} else {
+				s.Bytes = info.Size()
 			}
 			name := s.Name
 			s.Open = func(ctx context.Context, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
@@ -112,10 +115,19 @@ func exists(name string) bool {
 // openFile is a reader that closes its file.
 type openFile struct {
 	*logfile.Reader
-	io.Closer
+	file *os.File
 }
 
-func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
+// Close implements io.Closer.
+func (o *openFile) Close() error { return o.file.Close() }
+
+// offset returns how much of the file has been read.
+func (o *openFile) offset() int64 {
+	n, _ := o.file.Seek(0, io.SeekCurrent)
+	return n
+}
+
+func open(r io.Reader, c *os.File, name string, o logfile.Options, reference time.Time, adjusted func(httplog.Adjustment)) (serverlog.Reader, error) {
 	if o.Reference.IsZero() {
 		o.Reference = reference
 	}
@@ -131,19 +143,19 @@ func open(r io.Reader, c io.Closer, name string, o logfile.Options, reference ti
 }
 
 // read reads all entries of all files into next.
-func (r *Log) read(ctx context.Context, sources []Source, strict bool, next func() *located) error {
+func (r *Log) read(ctx context.Context, sources []Source, progress func(read, all int64), next func() *located) error {
+	var before, all int64 // bytes
+	for i := range sources {
+		all += sources[i].Bytes
+	}
 	r.Files = make([]File, len(sources))
-	problems := 0
 	for _, i := range readingOrder(ctx, sources) {
 		file := &r.Files[i]
 		*file = File{Name: sources[i].Name, Server: sources[i].Server, Problems: []Problem{}}
-		if err := r.readFile(ctx, i, sources[i], file, next); err != nil {
+		if err := r.readFile(ctx, i, sources[i], file, func(bytes int64) { progress(before+bytes, all) }, next); err != nil {
 			return err
 		}
-		problems += len(file.Problems)
-	}
-	if strict && problems > 0 {
-		return &BadLines{r.Files}
+		before += sources[i].Bytes
 	}
 	return nil
 }
@@ -188,7 +200,7 @@ func beginsAsAudit(ctx context.Context, s Source) bool {
 	return false
 }
 
-func (r *Log) readFile(ctx context.Context, index int, source Source, file *File, next func() *located) error {
+func (r *Log) readFile(ctx context.Context, index int, source Source, file *File, progress func(bytes int64), next func() *located) error {
 	reader, err := source.Open(ctx, r.reference, func(a httplog.Adjustment) {
 		r.adjusted(cmp.Or(source.Server, a.Server), a.TimeNs)
 	})
@@ -199,6 +211,7 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 		defer c.Close()
 	}
 	var e located
+	audit, read := days{}, 0
 	for {
 		e.Reset()
 		err := reader.Next(&e.Entry)
@@ -209,12 +222,12 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 			if s, ok := reader.(interface{ Skipped() int64 }); ok {
 				file.LeftOut = s.Skipped()
 			}
+			if len(audit) > 0 {
+				r.reference = time.Unix(0, audit.median()*dayNs)
+			}
 			return nil
 		case errors.As(err, &problem):
-			file.BadLines++
-			if len(file.Problems) < mostProblems {
-				file.Problems = append(file.Problems, Problem{problem.Line, problem.Message})
-			}
+			file.bad(problem.Line, problem.Message)
 			continue
 		case err != nil:
 			return &FileError{source.Name, err}
@@ -223,11 +236,15 @@ func (r *Log) readFile(ctx context.Context, index int, source Source, file *File
 			e.Server = source.Server
 		}
 		if e.Log == serverlog.Audit {
-			r.reference = time.Unix(0, e.StageNs)
+			audit.add(e.StageNs)
 		}
-		file.add(&e.Entry)
-		if file.Entries%4096 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if read++; read%4096 == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if f, ok := reader.(*openFile); ok {
+				progress(f.offset())
+			}
 		}
 		e.file, e.line = index, reader.Line()
 		into := next()

@@ -3,6 +3,11 @@
 // request and writes a trace.
 package serverlog
 
+import (
+	"fmt"
+	"time"
+)
+
 // Entry holds the values of one line of a log about one request. Times are nanoseconds since 1970, and
 // durations are nanoseconds. A duration that the line does not say is Unknown; other fields are then
 // zero.
@@ -84,6 +89,14 @@ func (e *Entry) Reset() {
 	*e = Entry{Groups: e.Groups[:0], WaitNs: Unknown, TotalNs: Unknown, ExecutionNs: Unknown, InitNs: Unknown,
 		WebhookNs: Unknown, EtcdNs: Unknown, SendingNs: Unknown,
 		Seats: -1, FinalSeats: -1, AdditionalNs: Unknown}
+}
+
+// Nanoseconds returns a time in nanoseconds since 1970. No log has times before then, and an int64 none after 2261.
+func Nanoseconds(t time.Time, field string) (int64, error) {
+	if y := t.UTC().Year(); y < 1970 || y > 2261 {
+		return 0, fmt.Errorf("%s: the year %d is not that of a log", field, y)
+	}
+	return t.UnixNano(), nil
 }
 
 // Problem is a line that cannot be read.
