@@ -107,7 +107,7 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 	}
 	for i := range s.parts {
 		part := &s.parts[i]
-		if !slices.ContainsFunc(shadows, func(d shadow) bool { return samePart(&d.Part, part) }) {
+		if damaged(s.FlowSchema) || !slices.ContainsFunc(shadows, func(d shadow) bool { return samePart(&d.Part, part) }) {
 			wholeRule[part.RulePath], wholeSubject[part.SubjectPath] = false, false
 		}
 	}
