@@ -181,7 +181,7 @@ func (l *linter) nothingOf(s *schema, effective, earlier []space.Part) {
 // them.
 func (l *linter) oneFlow(s *schema, p level) {
 	q := p.Spec.Queuing()
-	if s.Spec.DistinguisherMethod != nil || p.assumed || q == nil || q.Queues <= q.HandSize || suggestedAnywhere(s.FlowSchema) {
+	if s.idle || s.Spec.DistinguisherMethod != nil || p.assumed || q == nil || q.Queues <= q.HandSize || suggestedAnywhere(s.FlowSchema) {
 		return
 	}
 	for _, part := range s.parts {

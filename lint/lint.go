@@ -80,10 +80,10 @@ type LevelLoad struct {
 // Check returns the findings in the order of [Sort].
 func Check(in Input) []Finding {
 	l := newLinter(in)
+	l.shadows()
 	for _, s := range l.schemas {
 		l.flowSchema(s)
 	}
-	l.shadows()
 	l.controlPlane()
 	for _, level := range l.in.Objects.PriorityLevels {
 		l.priorityLevel(level)
@@ -123,6 +123,7 @@ type level struct {
 type schema struct {
 	*config.FlowSchema
 	given bool // one of the checked objects, not of the base
+	idle  bool // earlier FlowSchemas take all its requests, so that it does them no harm
 	parts []space.Part
 }
 

@@ -50,6 +50,7 @@ func (l *linter) shadowed(s *schema, earlier []*schema, earlierParts []space.Par
 		effective = append(effective, part)
 	}
 	if len(effective) == 0 && !damaged(s.FlowSchema) {
+		s.idle = true
 		// Of the suggested objects of 1.18, one FlowSchema shadows another. That is not a finding.
 		if !slices.ContainsFunc(shadows, func(d shadow) bool { return !suggestedAnywhere(d.by.FlowSchema) }) && suggestedAnywhere(s.FlowSchema) {
 			return

@@ -119,7 +119,7 @@ func TestPullRequestAction(t *testing.T) {
 		// The command runs in the base and in the head: the comment has what differs.
 		{"rendered", "queues: 128", "queues: 8", rendered("cat flowcontrol.yaml"), "", []string{"| fewer-queues | warning |", "| colliding-hands | warning |"}},
 		{"rendered, and new", "", "", rendered("cat new.yaml"), "", []string{"kubelet (control plane) | get secrets in namespace default |", "| takes-control-plane | warning |"}},
-		{"rendered, and without flow control", "", "", rendered("echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}'"), "", []string{"The requests of all clients go to the same priority levels"}},
+		{"rendered, and without flow control", "", "", rendered("echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: flowcontrol.apiserver.k8s.io}}'"), "", []string{"The requests of all clients go to the same priority levels"}},
 		{"rendered with a mistake", "", "", rendered("exit 3"), "Check the configuration", nil},
 		{"both", "", "", map[string]string{"render": "cat flowcontrol.yaml"}, "Check the inputs", nil},
 		{"a flag", "", "", map[string]string{"scenarios": "  --junit=shops.yaml\n"}, "Check the inputs", nil},
