@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -86,7 +87,8 @@ func CompareConfigurations(in DifferenceInput) *Difference {
 // is the same: the shares of one level change the seats of all.
 func (d *Difference) findings(in DifferenceInput, before, after config.Objects) []lint.Finding {
 	check := func(r *rules.Rules, o config.Objects) []lint.Finding {
-		return lint.Check(lint.Input{Objects: o, ServerLimit: in.ServerLimit, Rules: r, Assumed: in.Assumed})
+		own, suggested := splitSuggested(r, o)
+		return lint.Check(lint.Input{Objects: own, Base: suggested, ServerLimit: in.ServerLimit, Rules: r, Assumed: in.Assumed})
 	}
 	words := func(f lint.Finding) string {
 		return strings.Map(func(r rune) rune {
@@ -102,6 +104,26 @@ func (d *Difference) findings(in DifferenceInput, before, after config.Objects) 
 	}
 	return append(lint.FewerQueues(in.To, before, after),
 		slices.DeleteFunc(check(in.To, after), func(f lint.Finding) bool { return had[words(f)] })...)
+}
+
+// splitSuggested splits the objects into those that are as the servers of the release create them and the others.
+func splitSuggested(r *rules.Rules, o config.Objects) (own, suggested config.Objects) {
+	created := config.Suggested(r)
+	for _, s := range o.FlowSchemas {
+		to := &own
+		if c := created.FlowSchema(s.Name); c != nil && reflect.DeepEqual(c.Spec, s.Spec) {
+			to = &suggested
+		}
+		to.FlowSchemas = append(to.FlowSchemas, s)
+	}
+	for _, p := range o.PriorityLevels {
+		to := &own
+		if c := created.PriorityLevel(p.Name); c != nil && reflect.DeepEqual(c.Spec, p.Spec) {
+			to = &suggested
+		}
+		to.PriorityLevels = append(to.PriorityLevels, p)
+	}
+	return own, suggested
 }
 
 // assuming returns the objects with levels that something else brings.
