@@ -4,6 +4,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+HELM        := helm.sh/helm/v3/cmd/helm@v3.19.2
+KUSTOMIZE   := sigs.k8s.io/kustomize/kustomize/v5@v5.8.0
 KREW        := sigs.k8s.io/krew/cmd/krew@v0.4.3
 
 # The version is that of the tag, and between two tags the tag, the number of commits since then and the commit.
@@ -103,6 +105,14 @@ install-check: ## run the programs of the release in dist/, and the commands of 
 	GOBIN=$(CURDIR)/bin go install $(KREW) || echo "krew is not built"
 	PATH="$(CURDIR)/bin:$$PATH" go test ./cmd/apfsim -count=1 -v -timeout $(TIMEOUT) -run '^(TestRelease.*|TestInstallGuide)$$' -args -dist $(CURDIR)/dist
 	cd release && go vet . && go test -count=1 .
+
+# It builds both programs, which takes minutes the first time.
+.PHONY: charts
+charts: ## check what Helm and Kustomize print of a chart and of a patch
+	mkdir -p bin
+	GOBIN=$(CURDIR)/bin go install $(HELM)
+	GOBIN=$(CURDIR)/bin go install $(KUSTOMIZE)
+	PATH="$(CURDIR)/bin:$$PATH" go test ./cmd/apfsim -count=1 -v -run '^TestScripts$$/^charts$$'
 
 .PHONY: playground
 playground: ## build the page in which a browser runs the simulator, as static files in dist/playground

@@ -42,8 +42,16 @@ func (l *linter) controlPlane() {
 		highest[t.by] = max(highest[t.by], config.Suggested(l.in.Rules).FlowSchema(t.from).Spec.MatchingPrecedence)
 	}
 	for _, t := range all {
-		s := l.all.FlowSchema(t.by)
-		if !slices.Contains(l.in.Objects.FlowSchemas, s) || suggestedAnywhere(s) {
+		s, from := l.all.FlowSchema(t.by), l.all.FlowSchema(t.from)
+		switch {
+		case damaged(from):
+			continue // the server refuses it, and keeps the one that it has
+		case l.own(s):
+		case l.own(from):
+			l.aboutSchema("takes-control-plane", from, "spec", "has another spec than the suggested FlowSchema with its name, so that requests of %s go to FlowSchema %s: for example %s goes to priority level %s, not %s; use the suggested spec, which 'apfsim config defaults' prints",
+				several(t.names), t.by, sentence(&t.example.Attributes), t.example.After.Level, t.example.Before.Level)
+			continue
+		default:
 			continue
 		}
 		what, remedy := "takes requests of %s from the suggested FlowSchema %s", fmt.Sprintf("give it a matchingPrecedence above %d, or name only the users, namespaces and resources that it is meant for",
@@ -60,6 +68,11 @@ func (l *linter) controlPlane() {
 			}
 		}
 	}
+}
+
+// own reports whether a FlowSchema is one of the checked objects, and not as some release suggests it.
+func (l *linter) own(s *config.FlowSchema) bool {
+	return slices.Contains(l.in.Objects.FlowSchemas, s) && !suggestedAnywhere(s)
 }
 
 // meant reports whether a FlowSchema names the service accounts whose requests it takes, and queues them: then it is likely
@@ -168,7 +181,7 @@ func (l *linter) nothingOf(s *schema, effective, earlier []space.Part) {
 // them.
 func (l *linter) oneFlow(s *schema, p level) {
 	q := p.Spec.Queuing()
-	if s.Spec.DistinguisherMethod != nil || p.assumed || q == nil || q.Queues <= q.HandSize || suggestedAnywhere(s.FlowSchema) {
+	if s.idle || s.Spec.DistinguisherMethod != nil || p.assumed || q == nil || q.Queues <= q.HandSize || suggestedAnywhere(s.FlowSchema) {
 		return
 	}
 	for _, part := range s.parts {

@@ -80,10 +80,10 @@ type LevelLoad struct {
 // Check returns the findings in the order of [Sort].
 func Check(in Input) []Finding {
 	l := newLinter(in)
+	l.shadows()
 	for _, s := range l.schemas {
 		l.flowSchema(s)
 	}
-	l.shadows()
 	l.controlPlane()
 	for _, level := range l.in.Objects.PriorityLevels {
 		l.priorityLevel(level)
@@ -123,6 +123,7 @@ type level struct {
 type schema struct {
 	*config.FlowSchema
 	given bool // one of the checked objects, not of the base
+	idle  bool // earlier FlowSchemas take all its requests, so that it does them no harm
 	parts []space.Part
 }
 
@@ -166,6 +167,16 @@ func newLinter(in Input) *linter {
 
 // level returns the name of the priority level to which the FlowSchema refers.
 func (s *schema) level() string { return s.Spec.PriorityLevelConfiguration.Name }
+
+// damaged reports whether parts of a FlowSchema are invalid and match nothing: see [config.Damaged].
+func damaged(s *config.FlowSchema) bool {
+	return slices.ContainsFunc(s.Spec.Rules, func(rule config.PolicyRulesWithSubjects) bool {
+		return len(rule.Subjects) == 0 || len(rule.ResourceRules)+len(rule.NonResourceRules) == 0 ||
+			slices.ContainsFunc(rule.Subjects, func(s config.Subject) bool { return s.User != nil && s.User.Name == "" }) ||
+			slices.ContainsFunc(rule.ResourceRules, func(r config.ResourceRule) bool { return len(r.Verbs) == 0 }) ||
+			slices.ContainsFunc(rule.NonResourceRules, func(r config.NonResourceRule) bool { return len(r.Verbs) == 0 })
+	})
+}
 
 // mandatory reports whether this is the name of a mandatory object, whose spec is fixed.
 func mandatory(name string) bool { return name == config.Exempt || name == config.CatchAll }

@@ -287,7 +287,9 @@ func (l *linter) reference(s *schema) {
 		l.aboutSchema("catch-all-used", s.FlowSchema, field,
 			"refers to priority level %s, which has %d seats and no queues and is meant for requests that no other FlowSchema matches; use another level", name, p.Nominal)
 	case config.Exempt:
-		l.exempt(s, field)
+		if !s.idle {
+			l.exempt(s, field)
+		}
 	}
 	l.oneFlow(s, p)
 	if m := s.Spec.DistinguisherMethod; m != nil {

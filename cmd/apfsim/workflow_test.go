@@ -1,9 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -90,7 +94,7 @@ func TestGuideHasTheInputsOfTheAction(t *testing.T) {
 // out: they let a change pass that does not hurt, stop one that does, and show both.
 func TestPullRequestAction(t *testing.T) {
 	noWindows(t)
-	for _, program := range []string{"git", "bash", "make"} {
+	for _, program := range []string{"git", "bash", "make", "curl", "tar"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(err)
 		}
@@ -101,19 +105,33 @@ func TestPullRequestAction(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, from, to string
-		failing        string   // the step that fails
-		summary        []string // what is in it; nil if there is none
+		inputs         map[string]string // beside those of the guide
+		failing        string            // the step that fails
+		summary        []string          // what is in it; nil if there is none
 	}{
-		{"no change", "", "", "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
-		{"more queues", "queues: 128", "queues: 256", "", []string{"### Limits: no limit is significantly exceeded"}},
-		{"one queue a flow", "handSize: 6", "handSize: 1", "Compare",
+		{"no change", "", "", nil, "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
+		{"more queues", "queues: 128", "queues: 256", nil, "", []string{"### Limits: no limit is significantly exceeded"}},
+		{"one queue a flow", "handSize: 6", "handSize: 1", nil, "Compare",
 			[]string{"✗ | `rejected{workload:shops}.rate > +0.001`", "✗  rejected{workload:shops}  rate < 0.001  0.0"}},
-		{"a mistake", "handSize: 6", "handSize: 600", "Check the configuration", nil},
+		{"a mistake", "handSize: 6", "handSize: 600", nil, "Check the configuration", nil},
+		{"two scenarios of one name", "", "", map[string]string{"scenarios": "shops.yaml\nmore/shops.yaml\n", "replications": "2"}, "",
+			[]string{"## shops.yaml", "## more/shops.yaml"}},
+		// The command runs in the base and in the head: the comment has what differs.
+		{"rendered", "queues: 128", "queues: 8", rendered("cat flowcontrol.yaml"), "", []string{"| fewer-queues | warning |", "| colliding-hands | warning |"}},
+		{"rendered, and new", "", "", rendered("cat new.yaml"), "", []string{"kubelet (control plane) | get secrets in namespace default |", "| takes-control-plane | warning |"}},
+		{"rendered, and without flow control", "", "", rendered("echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: flowcontrol.apiserver.k8s.io}}'"), "", []string{"The requests of all clients go to the same priority levels"}},
+		{"rendered with a mistake", "", "", rendered("exit 3"), "Check the configuration", nil},
+		{"both", "", "", map[string]string{"render": "cat flowcontrol.yaml"}, "Check the inputs", nil},
+		{"a flag", "", "", map[string]string{"scenarios": "  --junit=shops.yaml\n"}, "Check the inputs", nil},
+		{"a release", "", "", map[string]string{"version": "v1.2.3", "scenarios": ""}, "", []string{"No priority level has other limits"}},
+		{"a release that is not the one", "", "", map[string]string{"version": "v1.2.4", "scenarios": ""}, "Install apfsim", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newPullRequest(t, string(cluster), strings.ReplaceAll(string(cluster), c.from, c.to))
-			if failing := r.run(t, readAction(t), documentedInputs(t)); failing != c.failing {
+			inputs := documentedInputs(t)
+			maps.Copy(inputs, c.inputs)
+			if failing := r.run(t, readAction(t), inputs); failing != c.failing {
 				t.Errorf("step %q has failed, want %q\n%s", failing, c.failing, r.log.String())
 			}
 			summary, _ := os.ReadFile(filepath.Join(r.tools, "summary"))
@@ -132,6 +150,14 @@ func TestPullRequestAction(t *testing.T) {
 			if string(comment) != string(summary) {
 				t.Errorf("the comment is not the summary:\n%s", comment)
 			}
+			if inputs["scenarios"] == "" {
+				return
+			}
+			for i := range strings.Fields(inputs["scenarios"]) {
+				if _, err := os.Stat(filepath.Join(r.dir, "flow-control", "shops"+strings.Repeat("-2", i), "comparison.html")); err != nil {
+					t.Error(err)
+				}
+			}
 			junit, _ := os.ReadFile(filepath.Join(r.dir, "flow-control", "junit.xml"))
 			if !strings.Contains(string(junit), `<testcase name="rejected{workload:shops}: rate &lt; 0.001" classname="shops"`) {
 				t.Errorf("the thresholds are not in the JUnit XML:\n%s", junit)
@@ -143,6 +169,11 @@ func TestPullRequestAction(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rendered are the inputs of a chart without scenarios.
+func rendered(command string) map[string]string {
+	return map[string]string{"config": "", "render": command, "scenarios": ""}
 }
 
 // pullRequest is a repository with the merge of a pull request checked out, as Actions does it.
@@ -169,8 +200,21 @@ func newPullRequest(t *testing.T, base, head string) *pullRequest {
 			t.Fatal(err)
 		}
 	}
-	// The clone that is built, and GitHub's client, which keeps what it is given for a comment.
+	// Two releases for this machine, of which the second has the checksum of the first; the clone that is built, and GitHub's client, which keeps what it is given for a comment.
 	write(filepath.Join(r.tools, "action", "Makefile"), "build:\n\tmkdir -p bin && ln -s '"+apfsim+"' bin/apfsim\n", 0o666)
+	platform := runtime.GOOS + "_" + runtime.GOARCH
+	for i, version := range []string{"v1.2.3", "v1.2.4"} {
+		name, dir := "apfsim_"+version+"_"+platform, filepath.Join(r.tools, "releases", "OWNER", "apfsim", "releases", "download", version)
+		write(filepath.Join(dir, name, "apfsim"), "#!/bin/sh\nexec '"+apfsim+"' \"$@\"\n", 0o777)
+		if p := newProcess(t, dir, "tar", "czf", name+".tar.gz", name); p.wait(t) != 0 {
+			t.Fatal(p.err.String())
+		}
+		archive, err := os.ReadFile(filepath.Join(dir, name+".tar.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Join(dir, "SHA256SUMS"), fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256(archive[i:]), name), 0o666)
+	}
 	write(filepath.Join(r.tools, "gh"), `#!/bin/sh
 test "$*" = "pr comment 7 --edit-last --create-if-none --body-file flow-control/comment.md" && test "$GH_TOKEN" = secret || exit 1
 cp flow-control/comment.md "$(dirname "$0")/comment"
@@ -188,12 +232,29 @@ cp flow-control/comment.md "$(dirname "$0")/comment"
 			runLine(t, r.dir, c.at, c.line)
 		}
 	}
+	shops, err := os.ReadFile(filepath.Join(r.dir, "shops.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(r.dir, "more", "shops.yaml"), strings.Replace(string(shops), "metadata: {name: shops}", "metadata: {name: more}", 1), 0o666)
 	write(filepath.Join(r.dir, "flowcontrol.yaml"), base, 0o666)
-	git("add", "shops.yaml", "flowcontrol.yaml")
+	git("add", ".")
 	git("commit", "-q", "-m", "base")
 	git("checkout", "-q", "-b", "change")
 	write(filepath.Join(r.dir, "flowcontrol.yaml"), head, 0o666)
-	git("commit", "-q", "-a", "--allow-empty", "-m", "change")
+	write(filepath.Join(r.dir, "new.yaml"), `apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: readers}
+spec:
+  matchingPrecedence: 300
+  priorityLevelConfiguration: {name: workload-low}
+  distinguisherMethod: {type: ByUser}
+  rules:
+  - subjects: [{kind: Group, group: {name: "system:authenticated"}}]
+    resourceRules: [{verbs: [get], apiGroups: [""], resources: [secrets], namespaces: ["*"]}]
+`, 0o666)
+	git("add", ".")
+	git("commit", "-q", "-m", "change")
 	git("checkout", "-q", "main")
 	git("merge", "-q", "--no-ff", "-m", "merge", "change")
 	return r
@@ -201,7 +262,8 @@ cp flow-control/comment.md "$(dirname "$0")/comment"
 
 // replace replaces the expressions in a text of the action by what they are in this pull request.
 func (r *pullRequest) replace(text string) string {
-	values := []string{"${{ github.token }}", "secret", "${{ github.event.pull_request.number }}", "7"}
+	values := []string{"${{ github.token }}", "secret", "${{ github.event.pull_request.number }}", "7",
+		"${{ github.server_url }}", "file://" + filepath.ToSlash(filepath.Join(r.tools, "releases")), "${{ github.action_repository }}", "OWNER/apfsim"}
 	for name, value := range r.inputs {
 		values = append(values, "${{ inputs."+name+" }}", value)
 	}
@@ -217,8 +279,12 @@ func (r *pullRequest) condition(t *testing.T, condition, failing string) bool {
 	for _, term := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(condition, "${{ "), " }}"), " && ") {
 		switch term {
 		case "!cancelled()", "inputs.comment == 'true'", "github.event.pull_request.head.repo.full_name == github.repository":
+		case "inputs.scenarios != ''":
+			if r.inputs["scenarios"] == "" {
+				return false
+			}
 		case "steps.check.outcome == 'success'":
-			if failing == "Check the configuration" {
+			if failing != "" && failing != "Compare" {
 				return false
 			}
 		default:
@@ -263,7 +329,8 @@ func (r *pullRequest) run(t *testing.T, a *action, given map[string]string) (fai
 		}
 		p := newProcess(t, r.dir, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 		p.Env = append(os.Environ(), "GITHUB_PATH="+paths, "GITHUB_STEP_SUMMARY="+summary, "RUNNER_TEMP="+filepath.Join(r.tools, "temp"),
-			"GITHUB_ACTION_PATH="+filepath.Join(r.tools, "action"),
+			"GITHUB_ACTION_PATH="+filepath.Join(r.tools, "action"), "RUNNER_OS="+map[string]string{"linux": "Linux", "darwin": "macOS"}[runtime.GOOS],
+			"RUNNER_ARCH="+map[string]string{"amd64": "X64", "arm64": "ARM64"}[runtime.GOARCH],
 			"PATH="+strings.Join([]string{strings.TrimSpace(string(added)), r.tools, "/usr/local/bin", "/usr/bin", "/bin"}, ":"))
 		for name, value := range step.Env {
 			p.Env = append(p.Env, name+"="+r.replace(r.replace(value))) // the default of an input is an expression, too
@@ -274,7 +341,7 @@ func (r *pullRequest) run(t *testing.T, a *action, given map[string]string) (fai
 			failing = step.Name
 		}
 	}
-	if shellSteps < 7 {
+	if shellSteps < 8 {
 		t.Errorf("the action has only %d shell steps", shellSteps)
 	}
 	return failing

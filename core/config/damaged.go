@@ -54,7 +54,7 @@ func (v *validator) disableInvalid(s *FlowSchema) bool {
 
 // replaceInvalid gives the invalid fields of a level their defaults. It reports whether the level can be used then.
 func (v *validator) replaceInvalid(l *PriorityLevel, shares string) bool {
-	if !v.identified() || l.Name == Exempt || l.Name == CatchAll {
+	if !v.identified() || v.invalid("spec.type") || l.Name == Exempt || l.Name == CatchAll {
 		return false
 	}
 	spec := &l.Spec

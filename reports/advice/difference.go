@@ -1,7 +1,10 @@
 package advice
 
 import (
+	"reflect"
 	"slices"
+	"strings"
+	"unicode"
 
 	"apfsim/core/config"
 	"apfsim/core/request"
@@ -20,7 +23,7 @@ type Difference struct {
 	Moved         []MovedRequests  `json:"moved"`
 	Levels        []UpgradedLevel  `json:"priorityLevels"` // that change
 	CatchAll      []MovedRequests  `json:"catchAll"`       // after the change
-	Findings      []ChangedFinding `json:"findings"`       // of the change itself, and new ones of the rule takes-control-plane
+	Findings      []ChangedFinding `json:"findings"`       // of the change itself, and those of the configuration that it had not before
 }
 
 // MovedRequests are requests of one client that go from one FlowSchema to another.
@@ -80,25 +83,47 @@ func CompareConfigurations(in DifferenceInput) *Difference {
 	return d
 }
 
-// findings returns those of the change itself, and those of the rule takes-control-plane that the configuration had not before.
+// findings returns those of the change itself, and those that the configuration had not before. A finding with other figures
+// is the same: the shares of one level change the seats of all.
 func (d *Difference) findings(in DifferenceInput, before, after config.Objects) []lint.Finding {
-	findings := lint.FewerQueues(in.To, before, after)
-	takes := func(r *rules.Rules, o config.Objects) []lint.Finding {
-		var off []string
-		for _, id := range lint.IDs() {
-			if id != "takes-control-plane" {
-				off = append(off, id)
+	check := func(r *rules.Rules, o config.Objects) []lint.Finding {
+		own, suggested := splitSuggested(r, o)
+		return lint.Check(lint.Input{Objects: own, Base: suggested, ServerLimit: in.ServerLimit, Rules: r, Assumed: in.Assumed})
+	}
+	words := func(f lint.Finding) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
 			}
-		}
-		return lint.Check(lint.Input{Objects: o, ServerLimit: in.ServerLimit, Rules: r, Assumed: in.Assumed, Off: off})
+			return r
+		}, f.Rule+f.Message)
 	}
-	had := takes(in.From, before)
-	for _, f := range takes(in.To, after) {
-		if !slices.ContainsFunc(had, func(h lint.Finding) bool { return h.Message == f.Message }) {
-			findings = append(findings, f)
-		}
+	had := map[string]bool{}
+	for _, f := range check(in.From, before) {
+		had[words(f)] = true
 	}
-	return findings
+	return append(lint.FewerQueues(in.To, before, after),
+		slices.DeleteFunc(check(in.To, after), func(f lint.Finding) bool { return had[words(f)] })...)
+}
+
+// splitSuggested splits the objects into those that are as the servers of the release create them and the others.
+func splitSuggested(r *rules.Rules, o config.Objects) (own, suggested config.Objects) {
+	created := config.Suggested(r)
+	for _, s := range o.FlowSchemas {
+		to := &own
+		if c := created.FlowSchema(s.Name); c != nil && reflect.DeepEqual(c.Spec, s.Spec) {
+			to = &suggested
+		}
+		to.FlowSchemas = append(to.FlowSchemas, s)
+	}
+	for _, p := range o.PriorityLevels {
+		to := &own
+		if c := created.PriorityLevel(p.Name); c != nil && reflect.DeepEqual(c.Spec, p.Spec) {
+			to = &suggested
+		}
+		to.PriorityLevels = append(to.PriorityLevels, p)
+	}
+	return own, suggested
 }
 
 // assuming returns the objects with levels that something else brings.

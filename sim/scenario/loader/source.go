@@ -47,7 +47,23 @@ func (s *Source) read(c *Cache, fsys fs.FS, name string) {
 		return
 	}
 	var docs []document.Document
-	var errors document.Errors
+	var errors, notes document.Errors
+	patches := map[string]string{} // the kustomization of each
+	for _, file := range s.Files {
+		if strings.HasPrefix(filepath.Base(file), "kustomization.") {
+			for _, patch := range c.patchesLocked(fsys, file) {
+				patches[patch] = file
+			}
+		}
+	}
+	s.Files = slices.DeleteFunc(s.Files, func(file string) bool {
+		by := patches[file]
+		if by != "" {
+			notes.Add(document.Position{File: file}, "", "skipped, because it is a patch of %s and no complete object; for the objects with it: kustomize build %s | apfsim config validate -",
+				by, filepath.ToSlash(filepath.Dir(by)))
+		}
+		return by != ""
+	})
 	for _, file := range s.Files {
 		read := c.textLocked(fsys, file)
 		if read.err != nil {
@@ -58,13 +74,15 @@ func (s *Source) read(c *Cache, fsys fs.FS, name string) {
 		docs, errors = append(docs, more...), append(errors, wrong...)
 	}
 	s.Decoded = config.Decode(docs...)
-	s.Errors = append(errors, s.Errors...)
+	s.Errors, s.Notes = append(errors, s.Errors...), notes
 	others := fmt.Sprintf("%s of other kinds: %v", count(s.Skipped.Total(), "object"), s.Skipped)
 	none := len(s.Objects.FlowSchemas) == 0 && len(s.Objects.PriorityLevels) == 0
 	switch {
 	case !none && len(s.Skipped) > 0:
 		s.Notes.Add(document.Position{File: s.Name}, "", "skipped %s", others)
 	case !none || len(s.Errors) > 0:
+	case len(notes) > 0:
+		s.nothing("only patches of Kustomize; want what kustomize build prints")
 	case len(s.Skipped) > 0:
 		s.nothing("only " + others)
 	case len(docs) > 0:
@@ -72,6 +90,29 @@ func (s *Source) read(c *Cache, fsys fs.FS, name string) {
 	default:
 		s.nothing("nothing")
 	}
+}
+
+// patchesLocked returns the files that a kustomization applies to the objects of other files. They have parts of objects,
+// which look like objects that are invalid.
+func (c *Cache) patchesLocked(fsys fs.FS, kustomization string) (files []string) {
+	docs, _ := yaml.Parse(kustomization, c.textLocked(fsys, kustomization).text)
+	for _, doc := range docs {
+		for _, field := range []string{"patches", "patchesStrategicMerge", "patchesJson6902"} {
+			list := doc.Root.Get(field)
+			if list == nil {
+				continue
+			}
+			for _, item := range list.Items {
+				if path := item.Get("path"); path != nil {
+					item = path
+				}
+				if item.Kind == document.String {
+					files = append(files, resolve(fsys, kustomization, item.Text))
+				}
+			}
+		}
+	}
+	return files
 }
 
 // nothing notes that there is no object of flow control.
