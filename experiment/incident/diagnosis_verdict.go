@@ -33,7 +33,8 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 	v.Status, v.Decided = judge.Decide(v.Judged)
 	slow := sumOf(about)
 	lost, _ := slow.slow.causes("", slow.executedNs)
-	all := d.Client == "" && !slices.ContainsFunc(about, (*LoggedClient).waitsMissing) // else waits are those of the replay alone
+	all := d.Client == "" && !slices.ContainsFunc(about, (*LoggedClient).waitsMissing) &&
+		slices.ContainsFunc(about, func(c *LoggedClient) bool { return c.waited.MostNs > judge.GoodWaitNs }) // else waits are those of the replay alone
 	switch {
 	case v.Status == result.Harm, n.Total() > 0:
 	case !d.ReplayTrusted, r.Requests.InTrace < judge.LeastRequests:
