@@ -236,8 +236,8 @@ random: ## run N (1000) random scenarios, from SEED, and recompute their sums fr
 SEEDS := 10
 
 .PHONY: judgement
-judgement: ## compare the verdicts on systems whose truth is known with it, with SEEDS (10) seeds
-	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
+judgement: ## compare the verdicts on systems whose truth is known, and on their logs, with it, with SEEDS (10) seeds
+	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement' -args -seeds $(SEEDS)
 
 # N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
 # only the survivors are run again. See lab/tests.md.

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -16,12 +17,12 @@ import (
 	"time"
 
 	"apfsim/experiment"
+	"apfsim/experiment/incident/incidenttest"
 	"apfsim/experiment/tune"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario/loader"
-	"apfsim/sim/trace"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
 	"apfsim/sim/trace/serverlog"
@@ -117,25 +118,25 @@ func writeIncident(t *testing.T, o logFiles) (w written) {
 			t.Fatal(err)
 		}
 		lines := runLogged(t, sc[0])
-		slices.SortStableFunc(lines, func(a, b recordedLine) int { return int(endOf(&a) - endOf(&b)) }) // as lines are written
-		var audit, log bytes.Buffer
+		slices.SortStableFunc(lines, func(a, b incidenttest.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) }) // as lines are written
+		logs := incidenttest.Logs{Start: incidentStart, Cloud: o.withoutLatency}
 		for i := range lines {
 			l := &lines[i]
-			if l.Outcome != trace.Rejected && l.Outcome != trace.Executed || endOf(l) < o.fromNs || o.half && i%2 == 0 {
+			if !l.Logged() || l.EndNs() < o.fromNs || o.half && i%2 == 0 {
 				continue
 			}
-			writeLines(t, &audit, &log, l, fmt.Sprintf("%s-%d", name, i), o.withoutLatency)
+			logs.Write(l, fmt.Sprintf("%s-%d", name, i))
 		}
-		auditName := "audit-" + name + ".log"
+		audit, auditName := logs.Audit.Bytes(), "audit-"+name+".log"
 		if server == 1 {
 			var packed bytes.Buffer
 			z := gzip.NewWriter(&packed)
-			z.Write(audit.Bytes())
+			z.Write(audit)
 			z.Close()
-			audit, auditName = packed, auditName+".gz"
+			audit, auditName = packed.Bytes(), auditName+".gz"
 		}
-		w.audit = append(w.audit, name+"="+write(auditName, audit.Bytes()))
-		w.server = append(w.server, name+"="+write("kube-apiserver-"+name+".log", log.Bytes()))
+		w.audit = append(w.audit, name+"="+write(auditName, audit))
+		w.server = append(w.server, name+"="+write("kube-apiserver-"+name+".log", logs.Server.Bytes()))
 	}
 	write("metrics.txt", []byte(`# TYPE apiserver_flowcontrol_nominal_limit_seats gauge
 apiserver_flowcontrol_nominal_limit_seats{priority_level="agents"} 20
@@ -152,77 +153,6 @@ apiserver_resource_size_estimate_bytes{resource="pods"} 8e+06
 kubernetes_build_info{git_version="v1.33.2"} 1
 `))
 	return w
-}
-
-func endOf(l *recordedLine) int64 {
-	if l.Outcome == trace.Rejected {
-		return l.ArrivalNs + l.WaitNs
-	}
-	return l.ArrivalNs + l.WaitNs + l.ExecutionNs
-}
-
-// writeLines writes the lines of a request to both logs.
-func writeLines(t *testing.T, audit, log *bytes.Buffer, l *recordedLine, id string, withoutLatency bool) {
-	t.Helper()
-	uri := "/api/v1/namespaces/" + l.Namespace + "/" + l.Resource
-	if l.Name != "" {
-		uri += "/" + l.Name
-	}
-	if l.Query != "" {
-		uri += "?" + l.Query
-	}
-	status, endNs := http.StatusOK, endOf(l)
-	agent := "agent/v1"
-	if strings.HasPrefix(l.User, "system:node:") {
-		agent = "kubelet/v1.32.0 (linux/amd64)"
-	}
-	if id == "a-7" || id == "b-7" { // what the server sends to itself
-		agent = "kube-apiserver/v1.33.2 (linux/amd64) kubernetes/abc"
-	}
-	annotations := map[string]string{}
-	if l.Outcome == trace.Rejected {
-		status = http.StatusTooManyRequests
-	} else if endNs-l.ArrivalNs > 500*ms {
-		annotations["apiserver.latency.k8s.io/total"] = time.Duration(endNs - l.ArrivalNs).String()
-		annotations["apiserver.latency.k8s.io/apf-queue-wait"] = time.Duration(l.WaitNs).String()
-	}
-	at := func(ns int64) string {
-		return incidentStart.Add(time.Duration(ns)).Format("2006-01-02T15:04:05.000000Z")
-	}
-	stage := at(endNs)
-	event := map[string]any{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": id, "stage": "ResponseComplete", "requestURI": uri,
-		"verb": l.Verb, "user": map[string]any{"username": l.User, "groups": l.Groups}, "sourceIPs": []string{"10.0.0.9"}, "userAgent": agent,
-		"objectRef":      map[string]string{"resource": l.Resource, "namespace": l.Namespace, "name": l.Name, "apiVersion": "v1"},
-		"responseStatus": map[string]int{"code": status}, "annotations": annotations, "requestReceivedTimestamp": at(l.ArrivalNs), "stageTimestamp": stage}
-	var text []byte
-	var err error
-	if withoutLatency {
-		code := 0
-		if status == http.StatusTooManyRequests {
-			code = 8 // RESOURCE_EXHAUSTED
-		}
-		name := "core/v1/namespaces/" + l.Namespace + "/" + l.Resource
-		if l.Name != "" {
-			name += "/" + l.Name
-		}
-		text, err = json.Marshal(map[string]any{"insertId": id, "timestamp": at(l.ArrivalNs), "protoPayload": map[string]any{
-			"@type": "type.googleapis.com/google.cloud.audit.AuditLog", "authenticationInfo": map[string]string{"principalEmail": l.User},
-			"methodName": "io.k8s.core.v1." + l.Resource + "." + l.Verb, "resourceName": name, "serviceName": "k8s.io", "status": map[string]int{"code": code},
-			"requestMetadata": map[string]string{"callerIp": "10.0.0.9", "callerSuppliedUserAgent": agent}}})
-	} else {
-		text, err = json.Marshal(event)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	audit.Write(append(text, '\n'))
-	end := incidentStart.Add(time.Duration(endNs))
-	fmt.Fprintf(log, "%s stderr F I%s       1 httplog.go:134] \"HTTP\" verb=%q URI=%q latency=%q userAgent=%q audit-ID=%q srcIP=\"10.0.0.9:51234\" apf_pl=%q apf_fs=%q apf_iseats=%d apf_fseats=0 apf_additionalLatency=\"0s\"",
-		end.Format(time.RFC3339Nano), end.Format("0102 15:04:05.000000"), strings.ToUpper(l.Verb), uri, time.Duration(endNs-l.ArrivalNs), agent, id, l.PriorityLevel, l.FlowSchema, l.Seats)
-	if l.Outcome == trace.Executed {
-		fmt.Fprintf(log, " apf_execution_time=%q", time.Duration(l.ExecutionNs))
-	}
-	fmt.Fprintf(log, " resp=%d\n", status)
 }
 
 // diagnose diagnoses files, and returns what a terminal shows.

@@ -11,6 +11,7 @@ import (
 
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
+	"apfsim/reports/measure"
 	"apfsim/reports/result"
 )
 
@@ -32,13 +33,15 @@ func (d *Diagnosis) judge(about []*LoggedClient) {
 	v.Status, v.Decided = judge.Decide(v.Judged)
 	slow := sumOf(about)
 	lost, _ := slow.slow.causes("", slow.executedNs)
+	all := d.Client == "" && !slices.ContainsFunc(about, (*LoggedClient).waitsMissing) &&
+		slices.ContainsFunc(about, func(c *LoggedClient) bool { return c.waited.MostNs > judge.GoodWaitNs }) // else waits are those of the replay alone
 	switch {
 	case v.Status == result.Harm, n.Total() > 0:
 	case !d.ReplayTrusted, r.Requests.InTrace < judge.LeastRequests:
 		v.Status, v.Decided = result.Unknown, nil
-	case d.Client == "" && replayed.Status == result.Harm && r.Replay.RejectedInReplay == 0: // a stall
+	case all && replayed.Status == result.Harm && r.Replay.RejectedInReplay == 0: // a stall
 		v.Status, v.Decided = result.Harm, replayed.Decided
-	case waited, v.Status == result.Warning, len(lost) > 0 && 100*slow.slow.Requests >= sum.Sent, d.Client == "" && replayed.Status != result.OK:
+	case waited, v.Status == result.Warning, len(lost) > 0 && 100*slow.slow.Requests >= sum.Sent, all && replayed.Status != result.OK:
 		v.Status = result.Warning
 	case waitsHidden(about), r.unreadable():
 		v.Status = result.Unknown
@@ -80,16 +83,20 @@ func (d *Diagnosis) limited() map[*LoggedClient]bool {
 			}
 			continue
 		}
-		executed := 0.0
+		total, executed, served := 0.0, 0.0, 0.0
 		for _, c := range at {
-			executed += c.servedSeatSeconds
+			n := c.notServed()
+			total, executed, served = total+c.SeatSeconds, executed+c.servedSeatSeconds, served+float64(c.Sent-n.Total())
 		}
 		asked := func(c *LoggedClient) float64 { return c.SeatSeconds }
+		if total == 0 { // requests, where executions are not known
+			executed, asked = served, func(c *LoggedClient) float64 { return float64(c.Sent) }
+		}
 		share := fairShare(at, executed, asked)
-		median := at[(len(at)-1)/2].SeatSeconds // fairShare has sorted them
+		median := asked(at[(len(at)-1)/2]) // fairShare has sorted them
 		for _, c := range at {
-			f := result.Flow{DemandSeatSeconds: c.SeatSeconds, FairShareSeatSeconds: min(share, c.SeatSeconds)}
-			if f.Rejected = c.Rejected; c.WaitP99Ns != nil {
+			f := result.Flow{DemandSeatSeconds: asked(c), FairShareSeatSeconds: min(share, asked(c))}
+			if f.Arrived, f.Rejected = c.Sent, c.Rejected; c.WaitP99Ns != nil {
 				f.Waiting = *c.WaitP99Ns
 			}
 			all[c] = judge.Limited(&f, median, 0)
@@ -109,33 +116,49 @@ func fairShare(at []*LoggedClient, executed float64, asked func(*LoggedClient) f
 	return share
 }
 
-// leastOfClient is how many waits a client must have for its wait p99 to be harm.
+// leastOfClient is how many requests a client must have for its wait p99 to be harm.
 const leastOfClient = 100
+
+// surelyWaited returns the least that the wait p99 can be: waits that the log does not have may be none.
+func (c *LoggedClient) surelyWaited() int64 {
+	n := c.waits + c.mayHaveWaited.N
+	if n < leastOfClient || n >= 100*c.waits {
+		return 0
+	}
+	return c.waited.PercentileNs(100 - float64(n)/float64(c.waits))
+}
 
 // judgedInLog returns what clients are judged by: each level, and each client, those that were limited apart.
 func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result.Judged {
-	type level struct {
-		name    string
+	type key struct {
+		level   string
 		limited bool
 	}
-	levels := map[level]int{} // in all
+	type together struct { // the clients of a level
+		at int // in all
+		LoggedClient
+	}
+	levels := map[key]*together{}
 	all := []result.Judged{}
 	for _, c := range about {
 		n := c.notServed()
-		j := result.Judged{Of: result.OfFlow, Name: c.Name, Limited: limited[c], Arrived: c.Sent, NotServed: n.Total()}
-		if c.WaitP99Ns != nil && c.waits >= leastOfClient {
-			j.WaitP99Ns = *c.WaitP99Ns
+		j := result.Judged{Of: result.OfFlow, Name: c.Name, Limited: limited[c], Arrived: c.Sent, NotServed: n.Total(), WaitP99Ns: c.surelyWaited()}
+		k := key{c.PriorityLevel, j.Limited}
+		l := levels[k]
+		if l == nil {
+			l = &together{at: len(all), LoggedClient: LoggedClient{waited: measure.Histogram{Precision: measure.CoarsePrecision}, mayHaveWaited: measure.Histogram{Precision: measure.CoarsePrecision}}}
+			levels[k], all = l, append(all, result.Judged{Of: result.OfLevel, Name: c.PriorityLevel, Limited: j.Limited})
 		}
-		at := level{c.PriorityLevel, j.Limited}
-		i, known := levels[at]
-		if !known {
-			levels[at] = len(all)
-			i, all = len(all), append(all, result.Judged{Of: result.OfLevel, Name: c.PriorityLevel, Limited: j.Limited})
-		}
-		all[i].Arrived, all[i].NotServed = all[i].Arrived+j.Arrived, all[i].NotServed+j.NotServed
+		l.waits += c.waits
+		l.waited.Merge(&c.waited)
+		l.mayHaveWaited.Merge(&c.mayHaveWaited)
+		all[l.at].Arrived, all[l.at].NotServed = all[l.at].Arrived+j.Arrived, all[l.at].NotServed+j.NotServed
 		if j.NotServed > 0 || j.WaitP99Ns > 0 {
 			all = append(all, j)
 		}
+	}
+	for _, l := range levels {
+		all[l.at].WaitP99Ns = l.surelyWaited()
 	}
 	return all
 }
@@ -153,9 +176,12 @@ func sumOf(about []*LoggedClient) (sum LoggedClient) {
 // of requests that took longer.
 func waitsHidden(about []*LoggedClient) bool {
 	return slices.ContainsFunc(about, func(c *LoggedClient) bool {
-		return c.WaitP99Ns == nil && c.mayHaveWaited.N > 0 && c.mayHaveWaited.PercentileNs(99) > judge.GoodWaitNs
+		return c.waitsMissing() && c.mayHaveWaited.PercentileNs(99) > judge.GoodWaitNs
 	})
 }
+
+// waitsMissing says whether the log does not have the waits of a client.
+func (c *LoggedClient) waitsMissing() bool { return c.WaitP99Ns == nil && c.mayHaveWaited.N > 0 }
 
 // mostUnreadable is the part of the lines of the logs up to which it says nothing that they cannot be read: the first and
 // the last line of a file are often cut off.
@@ -465,7 +491,7 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 		return fmt.Sprintf("All %s in the log were served, but it does not say how long they waited%s.", requests, waits)
 	case v.Status == result.Unknown:
 		return fmt.Sprintf("The log has %s; it takes %d to say that all is well.", requests, judge.LeastRequests)
-	case v.Status == result.Harm:
+	case v.Status == result.Harm && d.imported.result.Summary.Verdict.Status == result.Harm:
 		return d.imported.result.Summary.Verdict.Sentence
 	}
 	return fmt.Sprintf("All %s in the log were served%s.", requests, waits)

@@ -1,9 +1,7 @@
 package incident
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,10 +13,9 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
+	"apfsim/experiment/incident/incidenttest"
 	"apfsim/reports/format"
-	"apfsim/reports/record"
 	"apfsim/reports/render"
-	"apfsim/sim"
 	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 	"apfsim/sim/trace"
@@ -27,41 +24,18 @@ import (
 	"apfsim/sim/trace/serverlog"
 )
 
-// recordedLine is a line of the request log of a simulated server.
-type recordedLine struct {
-	trace.Record
-	FlowSchema, PriorityLevel              string
-	Outcome                                trace.Outcome
-	DispatchNs, FinishNs, WaitNs           int64
-	Seats, FinalSeats                      int
-	AdditionalLatencyNs, RetryAfterSeconds int64
-}
-
-// run runs a scenario and returns its request log.
-func runLogged(t *testing.T, sc *scenario.Scenario) (lines []recordedLine) {
+// runLogged runs a scenario and returns its request log.
+func runLogged(t *testing.T, sc *scenario.Scenario) []incidenttest.Line {
 	t.Helper()
-	var log bytes.Buffer
-	run := sim.New(sc)
-	writer := record.NewRequestLog(&log, sc)
-	run.Observe(writer.Observer())
-	if err := run.Execute(context.Background(), nil); err != nil {
+	lines, err := incidenttest.Run(sc)
+	if err != nil {
 		t.Fatal(err)
-	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for text := range bytes.Lines(log.Bytes()) {
-		var l recordedLine
-		if err := json.Unmarshal(text, &l); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, l)
 	}
 	return lines
 }
 
 // rejectedShare returns the share of the requests that arrived before a time and ended which were rejected.
-func rejectedShare(lines []recordedLine, beforeNs int64) (share float64, rejected, ended int) {
+func rejectedShare(lines []incidenttest.Line, beforeNs int64) (share float64, rejected, ended int) {
 	for i := range lines {
 		switch l := &lines[i]; {
 		case l.ArrivalNs >= beforeNs:
@@ -105,7 +79,7 @@ func overloadedScenario(r *rand.Rand) (text string, seats int, store estimate.St
 
 // logOf returns what a server would log: an audit log, and with httplog also the lines of kube-apiserver. The latency
 // is up to a millisecond longer than wait and execution.
-func logOf(r *rand.Rand, lines []recordedLine, audit, httplog, times bool) (entries []serverlog.Entry) {
+func logOf(r *rand.Rand, lines []incidenttest.Line, audit, httplog, times bool) (entries []serverlog.Entry) {
 	for i := range lines {
 		l := &lines[i]
 		status, endNs := 200, l.ArrivalNs+l.WaitNs+l.ExecutionNs+r.Int64N(ms)

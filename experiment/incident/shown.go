@@ -53,7 +53,7 @@ type LoggedClient struct {
 
 	firstNs, lastNs, fromNs, toNs int64 // since time 0; fromNs is negative without harm
 	unknown                       bool  // it is all requests of the FlowSchema whose user is not known
-	waits, waitsMissing           int64
+	waits                         int64
 	overdue, overdueNs            int64 // requests that waited for longer than the release promises, and the longest of these waits
 	executedNs                    float64
 	slow                          Slow
@@ -172,7 +172,6 @@ func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs
 			c.waits++
 			c.waited.Record(t.waitNs)
 		} else {
-			c.waitsMissing++
 			c.mayHaveWaited.Record(t.executionNs)
 		}
 	}
@@ -266,7 +265,7 @@ func complete(all []*LoggedClient, startNs int64) {
 			from, to := moment(c.fromNs), moment(c.toNs)
 			c.HarmedFrom, c.HarmedTo = &from, &to
 		}
-		if c.waits > 0 && float64(c.waits) >= leastWaits*float64(c.waits+c.waitsMissing) {
+		if c.waits > 0 && float64(c.waits) >= leastWaits*float64(c.waits+c.mayHaveWaited.N) {
 			ns := c.waited.PercentileNs(99)
 			c.WaitP99Ns = &ns
 		}

@@ -120,14 +120,18 @@ func compare(truth *scenario.Truth, v *result.Overall, named func(*result.Harmed
 			}
 		}
 	}
+	return append(wrong, wrongAdvice(truth, v)...)
+}
+
+// wrongAdvice returns the first change that is suggested and must not be.
+func wrongAdvice(truth *scenario.Truth, v *result.Overall) []mistake {
 	for i := range v.Try {
 		id := v.Try[i].Remedy
 		if slices.Contains(truth.MustNotAdvise, string(id)) || slices.Contains(truth.MustNotAdvise, "flow-control") && slices.Contains(flowControl, id) {
-			add(byAdvice, string(id), nil)
-			break
+			return []mistake{{byAdvice, string(id), ""}}
 		}
 	}
-	return wrong
+	return nil
 }
 
 // hardlyWaited says whether all requests of a row were served, and waited, but for less than is worth a warning.

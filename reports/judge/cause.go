@@ -48,7 +48,9 @@ func (d *diagnosis) causes() []result.Cause {
 	if c := d.conflicts(); c != nil {
 		found = append(found, *c)
 	}
-	found = append(found, clients...)
+	if found = append(found, clients...); len(found) == 0 {
+		found = d.lostLeaders()
+	}
 	total := map[result.Kind]float64{} // of mechanisms that all levels share
 	for i := range found {
 		if c := &found[i]; c.main && (everywhere(c.Kind) || c.Kind == result.ByStoppedServer || c.Kind == result.ByExecution && c.Level != "") {

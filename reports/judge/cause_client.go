@@ -121,6 +121,27 @@ func (d *diagnosis) clientCauses() (found []cause) {
 	return found
 }
 
+// lostLeaders returns why leaders lost their leases, where no other cause is found: what took most of the time of their requests.
+func (d *diagnosis) lostLeaders() (found []cause) {
+	for i := range d.Summary.Workloads {
+		w := (*seen)(nil)
+		if d.Evidence != nil {
+			w = d.seen(i)
+		}
+		if w == nil || w.lost == 0 {
+			continue
+		}
+		var spent result.Spent
+		for k := range w.Levels {
+			spent.Add(&w.Levels[k].Spent, 1)
+		}
+		c := cause{Cause: result.Cause{Kind: d.slowest(&spent), FromNs: d.Summary.WarmupNs, ToNs: d.Summary.DurationNs, Workloads: []string{w.name}, Figures: w.figures()}, notServed: float64(w.lost), main: true}
+		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s: %s.", w.name, timesText(w.lost), Clause(&c.Cause))
+		found = append(found, c)
+	}
+	return found
+}
+
 // seen returns what the clients of a workload see, nil of clients that note nothing.
 func (d *diagnosis) seen(i int) *seen {
 	g := &d.Summary.Workloads[i]

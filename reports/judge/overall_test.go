@@ -752,3 +752,15 @@ func TestWhenAFlowWasHarmed(t *testing.T) {
 		}
 	}
 }
+
+// Leaders are never lost without a cause: where nothing else explains it, it is what took most of the time of their requests.
+func TestLostLeadersHaveACause(t *testing.T) {
+	r := served(1000)
+	r.Summary.Workloads[0].Clients = &result.Clients{Notes: []result.Noted{{Metric: "leaderLost", Count: 2}}}
+	r.Evidence.Workloads[0].Levels = []result.WorkloadLevel{{Level: "l", Spent: result.Spent{TotalNs: 100, StoredNs: 90}}}
+	Verdict(r)
+	v := r.Summary.Verdict
+	if len(v.Causes) != 1 || v.Causes[0].Kind != result.ByEtcd || v.Causes[0].Sentence != "Leaders of w lost their leases 2 times: etcd was slow." {
+		t.Errorf("the causes are %+v", v.Causes)
+	}
+}
