@@ -122,7 +122,6 @@ playground: ## build the page in which a browser runs the simulator, as static f
 	gzip -d dist/playground/codemirror/codemirror.js.gz
 	cp LICENSE "$$(go env GOROOT)/lib/wasm/wasm_exec.js" dist/playground
 	GOOS=js GOARCH=wasm go build -trimpath $(PGO) -ldflags "-s -w" -o dist/playground/apfsim.wasm ./cmd/playground
-	go run ./experiment/playground/directjumps dist/playground/apfsim.wasm
 
 .PHONY: playground-test
 playground-test: playground ## run all scenarios of the library of at most 500000 requests in headless Chromium

@@ -98,7 +98,7 @@ func (in *Incidents) check(sc *scenario.Scenario, i int) (errs document.Errors) 
 	for _, o := range f.Quotient.Operands() {
 		of := sc
 		if o.Scenario != "" {
-			if _, known := scenarios.Find(o.Scenario); !known {
+			if !scenarios.Has(o.Scenario) {
 				fail("there is no scenario %q%s", o.Scenario, document.Suggest(o.Scenario, scenarios.Names()))
 				continue
 			}

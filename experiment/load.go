@@ -60,7 +60,7 @@ const (
 // it can be run with other seeds, or else the replay. What is no folder is returned as it is.
 func InFolder(arg string) (string, error) {
 	info, err := os.Stat(arg)
-	if _, inLibrary := scenarios.Find(arg); err != nil || !info.IsDir() || inLibrary {
+	if err != nil || !info.IsDir() || scenarios.Has(arg) {
 		return arg, nil
 	}
 	names := []string{filepath.Join(FittedFolder, ScenarioFile), ScenarioFile}
@@ -77,31 +77,26 @@ func InFolder(arg string) (string, error) {
 type found struct {
 	files fs.FS // nil for the host's
 	name  string
-	note  string // on a former name of a library scenario; "" otherwise
 }
 
 // find returns the file or the scenario of the library with this name.
 func find(arg string) (file found, wrong document.Errors) {
-	present, inLibrary := scenarios.Find(arg)
+	inLibrary := scenarios.Has(arg)
 	info, err := os.Stat(arg)
 	switch {
 	case arg == loader.Stdin, err == nil && !(inLibrary && info.IsDir()): // a folder of results has the name of its scenario
 		return found{name: arg}, nil
 	case inLibrary:
-		return found{scenarios.Files, scenarios.File(present), scenarios.RenameNote(arg)}, nil
+		return found{scenarios.Files, scenarios.File(arg)}, nil
 	}
 	near := document.Suggest(filepath.Base(arg), slices.Concat(scenarios.Names(), loader.Beside(nil, arg)))
 	wrong.Add(document.Position{}, "", "%q is neither a file nor a scenario of the library%s; see 'apfsim scenarios list'", arg, near)
 	return file, wrong
 }
 
-// load reads the scenarios of the file. The note on a former name is added to the first one.
+// load reads the scenarios of the file.
 func (f found) load(options loader.Options) ([]*scenario.Scenario, document.Errors) {
-	loaded, wrong := loader.Load(f.files, f.name, options)
-	if f.note != "" && len(loaded) > 0 {
-		loaded[0].Notes.Add(document.Position{}, "", "%s", f.note)
-	}
-	return loaded, wrong
+	return loader.Load(f.files, f.name, options)
 }
 
 // one reads the only scenario of the file. arg is its name on the command line.

@@ -4,7 +4,6 @@ package scenarios
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -49,31 +48,5 @@ func File(name string) string {
 	return file
 }
 
-// formerNames maps the names that scenarios had in the previous version to their present names.
-// They are accepted for one version, so that scripts do not fail with an upgrade.
-var formerNames = map[string]string{
-	"deployment-of-doom":    "controller-write-loop",
-	"health-for-strangers":  "anonymous-health-checks",
-	"jail-with-zero-shares": "zero-shares",
-	"kubelet-amuck":         "kubelet-list-loop",
-	"paying-back":           "idle-capacity-penalty",
-}
-
-// Find returns the present name of the scenario with the given name, which may be a former one.
-// It reports whether there is such a scenario.
-func Find(name string) (present string, ok bool) {
-	if present, ok := formerNames[name]; ok {
-		return present, true
-	}
-	return name, slices.Contains(Names(), name)
-}
-
-// RenameNote returns a sentence for a user who uses a former name of a scenario. It is empty if
-// the name is not a former one.
-func RenameNote(name string) string {
-	present, ok := formerNames[name]
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("the scenario %s has been renamed to %s; the next version will not accept the old name", name, present)
-}
+// Has reports whether there is a scenario with the name.
+func Has(name string) bool { return slices.Contains(Names(), name) }

@@ -171,8 +171,7 @@ func (f *compareFlags) load(arg string, i int, files *loader.Cache) (s *experime
 		if err == nil && label != arg || len(f.set)+len(f.config)+len(f.addConfig) > 0 && err == nil {
 			return nil, "", fmt.Errorf("%s: is a folder of results; --set, --config and --add-config need a scenario", arg)
 		}
-		_, inLibrary := scenarios.Find(arg)
-		if err == nil || !errors.Is(err, output.ErrNoResults) || !inLibrary {
+		if err == nil || !errors.Is(err, output.ErrNoResults) || !scenarios.Has(arg) {
 			return s, label, err
 		}
 	}

@@ -36,16 +36,13 @@ scenario refers to can be printed in the same way, by its name.`,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := args[0]
-			if name, known := scenarios.Find(file); known {
-				file = scenarios.File(name)
+			if scenarios.Has(file) {
+				file = scenarios.File(file)
 			}
 			text, err := fs.ReadFile(scenarios.Files, file)
 			if err != nil {
 				return invalid(fmt.Errorf("the library has no scenario %q%s\nsee 'apfsim scenarios list'",
 					args[0], document.Suggest(args[0], scenarios.Names())))
-			}
-			if note := scenarios.RenameNote(args[0]); note != "" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %s\n", note)
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err

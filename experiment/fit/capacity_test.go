@@ -52,8 +52,9 @@ func fitCapacity(t *testing.T, log string, o fit.Options) (*fit.Fitted, *machine
 // The log of a server with 1.5 cores gives its capacity, and what requests take on an idle server. Runs of the fitted scenario
 // have the executions of the log, and those with more lists have the executions of a run of the original one with as many.
 func TestCapacityOfTheServer(t *testing.T) {
-	text := onServers(", capacity: {cores: 1.5}", shared)
-	f, capacity := fitCapacity(t, recordText(t, text, 7), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
+	seats := strings.NewReplacer("maxRequestsInflight: 25", "maxRequestsInflight: 100") // for which nobody waits
+	text := seats.Replace(onServers(", capacity: {cores: 1.5}", shared))
+	f, capacity := fitCapacity(t, recordText(t, text, 7), fit.Options{Base: []byte(seats.Replace(base)), BaseFile: "base.yaml"})
 	c := f.Report.Capacity
 	if !c.Identifiable || capacity == nil || capacity.Contention != 0 || capacity.Coherency != 0 || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
 		t.Fatalf("capacity %+v of the scenario, %+v", capacity, f.Report.Notes)
@@ -125,8 +126,9 @@ func TestCapacitiesOfServers(t *testing.T) {
 
 // Each of two servers has the capacity, which their log shows; so does the log of another time, where the first one does not.
 func TestCapacityFromSeveralLogs(t *testing.T) {
-	two := onServers(", replicas: 2, capacity: {cores: 1.5}", strings.Replace(shared, "rate: 20/s", "rate: 40/s", 1))
-	f, capacity := fitCapacity(t, recordText(t, strings.Replace(two, "duration: 60s", "duration: 20s", 1), 7), fit.Options{Base: []byte(onServers(", replicas: 2", "")), BaseFile: "base.yaml"})
+	seats := strings.NewReplacer("maxRequestsInflight: 25", "maxRequestsInflight: 100") // for which nobody waits
+	two := seats.Replace(onServers(", replicas: 2, capacity: {cores: 1.5}", strings.Replace(shared, "rate: 20/s", "rate: 40/s", 1)))
+	f, capacity := fitCapacity(t, recordText(t, strings.Replace(two, "duration: 60s", "duration: 20s", 1), 7), fit.Options{Base: []byte(seats.Replace(onServers(", replicas: 2", ""))), BaseFile: "base.yaml"})
 	c := f.Report.Capacity
 	if capacity == nil || c.Logs != 2 || *c.CoresLow > 1.5 || *c.CoresHigh < 1.5 {
 		t.Fatalf("two servers: %+v", f.Report.Notes)

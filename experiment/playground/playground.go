@@ -129,11 +129,10 @@ type Text struct {
 }
 
 func text(_ context.Context, named *Named, _ Progress) (*Text, error) {
-	name, ok := scenarios.Find(named.Name)
-	if !ok {
+	if !scenarios.Has(named.Name) {
 		return nil, fmt.Errorf("%q is no scenario of the library%s", document.Abridge(named.Name), document.Suggest(named.Name, scenarios.Names()))
 	}
-	content, err := scenarios.Files.ReadFile(scenarios.File(name))
+	content, err := scenarios.Files.ReadFile(scenarios.File(named.Name))
 	return &Text{string(content)}, err
 }
 

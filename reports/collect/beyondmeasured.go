@@ -20,7 +20,7 @@ type loadBeyondMeasured struct {
 // measured, it is at most a hundredth, which varies from run to run if the server is nearly full. Without a law, no such run
 // is ok, so that it must be more certain.
 const (
-	beyondShare  = 0.03
+	beyondShare  = 0.05
 	unknownShare = 0.1
 )
 

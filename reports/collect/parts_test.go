@@ -342,7 +342,7 @@ func TestWarnings(t *testing.T) {
 }
 
 // That executions were measured with so many at a time is a reason to trust a run less in which more execute, at more than a tenth
-// of the ends, or 3 % with a law: here two requests execute at each of two servers, and sometimes three at one.
+// of the ends, or 5 % with a law: here two requests execute at each of two servers, and sometimes three at one.
 func TestBeyondTheMeasuredCapacity(t *testing.T) {
 	for _, c := range []struct {
 		capacity *machine.Capacity
@@ -356,8 +356,8 @@ func TestBeyondTheMeasuredCapacity(t *testing.T) {
 		{&machine.Capacity{Measured: 2}, 11, "11 % of the requests execute when more than 2 do at a time. The executions are those of a server that seldom executes more, and its capacity is unknown"},
 		{&machine.Capacity{Measured: 3, Average: 1.6}, 50, ""},
 		{&machine.Capacity{Measured: 3, Average: 1.5}, 0, "a server executes 2 requests at a time on average. The executions are those of a server that executes 1.5, and"},
-		{&machine.Capacity{Measured: 2, Cores: 1}, 3, ""},
-		{&machine.Capacity{Measured: 2, Cores: 1}, 4, "4 % of the requests execute when more than 2 do at a time, up to which the capacity was measured"},
+		{&machine.Capacity{Measured: 2, Cores: 1}, 5, ""},
+		{&machine.Capacity{Measured: 2, Cores: 1}, 6, "6 % of the requests execute when more than 2 do at a time, up to which the capacity was measured"},
 	} {
 		s := &result.Summary{}
 		if beyond := newLoadBeyondMeasured(&scenario.Servers{Settings: server.Settings{Capacity: c.capacity, Replicas: 2}}); beyond != nil {
