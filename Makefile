@@ -231,6 +231,10 @@ advice-check: ## run candidates of tune for OVERLOADS (500) random overloads bes
 random: ## run N (1000) random scenarios, from SEED, and recompute their sums from their logs
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^TestRandomScenarios$$' -args -n $(N) -seed $(SEED)
 
+.PHONY: judgement-random
+judgement-random: ## judge N (1000) random scenarios that are healthy, with faults, and any, and run these without their first causes
+	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
+
 # Each case of experiment/judgement is run with SEEDS seeds.
 SEEDS := 10
 

@@ -187,15 +187,19 @@ func (d *diagnosis) order(found []cause) {
 // trigger introduces what triggered retries, or that requests hinder each other.
 const trigger = " It began when "
 
-// storm says whether retries make the harm that they are part of: without them, a much smaller part of the work is rejected.
+// storm says whether retries make the harm that they are part of: they are a quarter of the work, and without them, a much smaller
+// part of it is rejected.
 func (f *fluid) storm(with, without harm) bool {
+	if f.work(first) > f.work(all)*(1-leastOfStorm) {
+		return false
+	}
 	if with.over == 0 {
 		return without.area < with.area*(1-mostLost)
 	}
 	return without.over/f.work(first) < leastOfStorm*with.over/f.work(all)
 }
 
-// leastOfStorm is which part of the rejections may be left without retries for these to be a storm.
+// leastOfStorm is which part of the work are retries, and which part of the rejections may be left without them, for these to be a storm.
 const leastOfStorm = 0.25
 
 // withoutSeats returns the cause of harm at a level that has executed nothing, so that it is unknown what its requests would have
@@ -419,6 +423,9 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 	switch {
 	case len(c.Flows) == 0:
 		c.Sentence = fmt.Sprintf("The requests of %s asked for %s of its seats.", l.Name, format.Percent(demand/max(seats, 1)))
+	case seats == 0:
+		c.Sentence = fmt.Sprintf("%s asked for %s seat-seconds of %s, which had no seats.", d.groupOf(flows), format.Number(demand), l.Name)
+		c.Kind = result.BySeats
 	case demand > seats && len(over) > 0 && d.alike(flows):
 		c.Kind = result.BySeats
 		c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s, none for much more than the others: it has too few seats.", d.groupOf(flows), format.Percent(demand/seats), l.Name)
@@ -427,7 +434,7 @@ func (d *diagnosis) tellDemand(c *cause, l *result.Level, flows []*result.Flow, 
 		for _, f := range over {
 			sum += f.DemandSeatSeconds
 		}
-		if demand > seats && seats > 0 {
+		if demand > seats {
 			c.Sentence = fmt.Sprintf("%s asked for %s of the seats of %s", d.groupOf(over), format.Percent(sum/seats), l.Name)
 		} else {
 			c.Sentence = fmt.Sprintf("%s asked for %s of all seat-seconds of %s", d.groupOf(over), format.Percent(sum/demand), l.Name)
@@ -521,10 +528,11 @@ func (d *diagnosis) mechanisms(index int, f *fluid) (found []mechanism) {
 		found = d.configured(index, f)
 	}
 	could := func(s *step) float64 { return max(s.limit, s.nominal*s.borrowed) }
-	lent, least, whole, nominal := 0.0, 0.0, 0.0, 0.0
-	for i := range f.steps {
-		if s := &f.steps[i]; s.limit > 0 && could(s)-s.limit > lent {
-			lent, least, whole, nominal = could(s)-s.limit, s.limit, could(s), s.nominal
+	lent, least, whole, nominal, most := 0.0, 0.0, 0.0, 0.0, 0.0
+	for i := range f.steps { // when it did most harm: what was lent while nobody needed it harmed nobody
+		s := &f.steps[i]
+		if did := (could(s) - s.limit) * (harm{s.rejected, s.waiting * s.seconds}).sum(); s.limit > 0 && did > most {
+			lent, least, whole, nominal, most = could(s)-s.limit, s.limit, could(s), s.nominal, did
 		}
 	}
 	if lent > 0.01*whole {

@@ -342,6 +342,9 @@ func sentence(r *result.Result, v *result.Overall) string {
 		if limitedCount > 0 {
 			how += fmt.Sprintf(" (%s of them of %s that %s limited)", format.Whole(limitedCount), format.Counted(limited, "flow"), Were(int64(limited)))
 		}
+		if at := slices.IndexFunc(v.Causes, func(c result.Cause) bool { return ofClients(&c) == "" }); at > 0 { // what was sent was harmed by servers
+			why = ": " + Clause(&v.Causes[at])
+		}
 		return fmt.Sprintf("%s of %s %s %s%s%s.", ShareText(total, s.Total.Arrived), requests, Were(total), how, when(s, v.Harmed), why)
 	case s.Replay != nil && s.Replay.RejectedInLog > 0:
 		return fmt.Sprintf("%s of %s requests were rejected in the log, and none in the replay.",

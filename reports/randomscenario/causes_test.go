@@ -18,8 +18,9 @@ var explore = flag.Bool("explore", false, "print every cause with its relief")
 // leastRelief is the part of the harm that is gone without its first cause.
 const leastRelief = 0.5
 
-// tally counts how often the first cause of harm takes so much of it away, and how often it is one of those that are wanted.
-type tally struct{ tried, good, wanted, right int }
+// tally counts how often the first cause of harm takes so much of it away, and how often it is one of those that are wanted. ok counts the faults that are found to
+// be none.
+type tally struct{ tried, good, wanted, right, ok int }
 
 // take runs a scenario with and without its first cause.
 func (n *tally) take(t *testing.T, name string, load func() (*scenario.Scenario, error), wanted []result.Kind) {
@@ -35,6 +36,9 @@ func (n *tally) take(t *testing.T, name string, load func() (*scenario.Scenario,
 	v := r.Summary.Verdict
 	if wanted != nil {
 		n.wanted++
+		if v.Status == result.OK {
+			n.ok++
+		}
 		if len(v.Causes) > 0 && slices.Contains(wanted, v.Causes[0].Kind) {
 			n.right++
 		} else {
@@ -81,8 +85,34 @@ func (n *tally) check(t *testing.T, least int) {
 	if n.good*100 < n.tried*least {
 		t.Errorf("the first cause takes half of the harm with it in %d of %d, want %d %%", n.good, n.tried, least)
 	}
+	if n.ok > 0 {
+		t.Errorf("%d of %d faults are ok; want none", n.ok, n.wanted)
+	}
 	if n.right*100 < n.wanted*least {
 		t.Errorf("the first cause is the fault in %d of %d, want %d %%", n.right, n.wanted, least)
+	}
+}
+
+// A system with room for all that it is asked for is well, in 995 of 1000 runs.
+func TestHealthyScenariosAreOK(t *testing.T) {
+	ok := 0
+	for i := range *number {
+		sc, err := loadText(newHealthy(*first + uint64(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := judged(sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Summary.Verdict; v.Status == result.OK {
+			ok++
+		} else {
+			t.Logf("%s: %s %s", sc.Metadata.Name, v.Status, v.Sentence)
+		}
+	}
+	if t.Logf("%d of %d are ok", ok, *number); ok*1000 < *number*995 {
+		t.Errorf("%d of %d healthy scenarios are ok; want 99.5 %%", ok, *number)
 	}
 }
 

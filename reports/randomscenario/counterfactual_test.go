@@ -39,7 +39,10 @@ func judged(sc *scenario.Scenario) (*result.Result, error) {
 // for each request that was not served as a request waits at most by default.
 type damage struct {
 	queues, servers, answers []float64 // rejected or waited; refused or lost; too late, errors and unfinished
+	clients                  []float64 // never sent, or waited for the client's own limit
 }
+
+func (d *damage) kinds() [][]float64 { return [][]float64{d.queues, d.servers, d.answers, d.clients} }
 
 func damageOf(r *result.Result) (d damage) {
 	for i := range r.Summary.Workloads {
@@ -57,12 +60,20 @@ func damageOf(r *result.Result) (d damage) {
 		d.queues = append(d.queues, waited)
 		d.servers = append(d.servers, 15*float64(n.Refused+n.Lost))
 		d.answers = append(d.answers, 15*float64(n.Failures.Total()))
+		own := 0.0
+		if c := g.Clients; c != nil {
+			own = 15 * float64(c.Count("neverSent"))
+			if l := c.Noted("limiterWait"); l != nil && l.Time != nil {
+				own += float64(l.Time.Count) * float64(l.Time.MeanNs) / 1e9
+			}
+		}
+		d.clients = append(d.clients, own)
 	}
 	return d
 }
 
 func (d *damage) sum() (sum float64) {
-	for _, kind := range [][]float64{d.queues, d.servers, d.answers} {
+	for _, kind := range d.kinds() {
 		for _, x := range kind {
 			sum += x
 		}
@@ -74,9 +85,9 @@ func (d *damage) sum() (sum float64) {
 // not: a server that does not crash serves more, and more of it may be rejected.
 func (d *damage) gone(other *damage) float64 {
 	gone := 0.0
-	for k, kind := range [][]float64{d.queues, d.servers, d.answers} {
+	for k, kind := range d.kinds() {
 		for i, x := range kind {
-			gone += max(0, x-[][]float64{other.queues, other.servers, other.answers}[k][i])
+			gone += max(0, x-other.kinds()[k][i])
 		}
 	}
 	return gone / d.sum()
@@ -175,6 +186,8 @@ func without(sc *scenario.Scenario, c *result.Cause) bool {
 		for i := range spec.Workload {
 			spec.Workload[i].Retry = workload.Retry{}
 		}
+	case result.ByClientLimit:
+		return made(func(w *workload.Workload) { w.RateLimit = nil })
 	case result.ByInFlightLimit:
 		spec.Servers.FlowControl = "None"
 	default:

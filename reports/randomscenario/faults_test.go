@@ -2,6 +2,7 @@ package randomscenario
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing/fstest"
@@ -174,9 +175,31 @@ func newFault(which int, seed uint64) string {
 	f.level("quiet", 40, queuing)
 	f.workload("quiet", "quiet", 10, small, "{exponential: {mean: 10ms}}", "{poisson: {rate: 5/s}}")
 	faults[which].draw(f)
+	return f.text(fmt.Sprintf("fault-%d-%d", which, seed), seed)
+}
+
+// newHealthy draws a scenario whose levels use less than half of their seats, whatever their executions are, and in which nothing
+// happens and no client has a limit.
+func newHealthy(seed uint64) string {
+	f := &fault{Rand: rand.New(rand.NewPCG(seed, 1000))}
+	for i := range f.number(1, 4) {
+		name, seats := fmt.Sprint("level-", i), f.number(20, 45)
+		f.level(name, seats, queuing)
+		parts := f.number(1, 3)
+		for k := range parts {
+			used, ms, clients := f.between(0.05, 0.45)*float64(seats)/float64(parts), math.Exp(f.between(math.Log(5), math.Log(800))), f.number(1, 40)
+			ms = max(ms, used/200*1000) // at most 200 requests a second
+			f.workload(fmt.Sprintf("w-%d-%d", i, k), name, clients, small, (&draw{Rand: f.Rand}).distribution(ms, 1.1*ms), fmt.Sprintf("{poisson: {rate: %.4f/s}}", used/(1.1*ms/1000)/float64(clients)))
+		}
+	}
+	return f.text(fmt.Sprintf("healthy-%d", seed), seed)
+}
+
+// text writes the scenario.
+func (f *fault) text(name string, seed uint64) string {
 	f.level("rest", 195-f.shares, queuing) // catch-all has 5
 	var s strings.Builder
-	fmt.Fprintf(&s, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: fault-%d-%d}\nspec:\n  seed: %d\n  duration: 70s\n  warmup: 5s\n", which, seed, seed)
+	fmt.Fprintf(&s, "apiVersion: apfsim/v1alpha1\nkind: Scenario\nmetadata: {name: %s}\nspec:\n  seed: %d\n  duration: 70s\n  warmup: 5s\n", name, seed)
 	fmt.Fprintf(&s, "  servers: {maxRequestsInflight: 130, maxMutatingRequestsInflight: 70%s}\n", strings.Join(append([]string{""}, f.servers...), ", "))
 	if !strings.Contains(s.String(), "MaxInFlight}") {
 		fmt.Fprintf(&s, "  config:\n    base: Mandatory\n    objects:\n%s", indent(f.objects, "    "))
