@@ -61,13 +61,22 @@ func (s *QueueSet) Probe(nowNs int64, work estimate.Work, hand *Hand) (p Probe, 
 	return p, NotRejected, !p.Ready()
 }
 
+// QueueKey says which requests and probes are in the same queue.
+type QueueKey struct{ queue *queue }
+
+// QueueKey returns the queue in which the probe waits.
+func (p *Probe) QueueKey() QueueKey { return QueueKey{p.queue} }
+
+// QueueKey returns the queue in which the request waits or waited.
+func (r *Request) QueueKey() QueueKey { return QueueKey{r.queue} }
+
 // Set returns the queue set that the probe is for.
 func (p *Probe) Set() *QueueSet { return p.set }
 
 // Ready says whether the probe would be dispatched in the present state of the queue set.
 func (p *Probe) Ready() bool {
 	s := p.set
-	if !p.first() || s.seatsInUse >= s.limit || !s.accommodates(p.seats) {
+	if !p.First() || s.seatsInUse >= s.limit || !s.accommodates(p.seats) {
 		return false
 	}
 	least := s.heads.least[1]
@@ -83,7 +92,7 @@ func (p *Probe) Ready() bool {
 // notified of the dispatch of r.
 func (p *Probe) Precedes(r *Request, after bool) bool {
 	s := p.set
-	if !p.first() || !after && r.queue == p.queue { // the last of those ahead makes the probe the first
+	if !p.First() || !after && r.queue == p.queue { // the last of those ahead makes the probe the first
 		return false
 	}
 	finish := p.finish() // sets p.kept
@@ -102,8 +111,9 @@ func (p *Probe) TimedOutBehind(r *Request) {
 	}
 }
 
-// first says whether all requests that were before the probe have left the queue.
-func (p *Probe) first() bool { return p.queue.left >= p.ahead }
+// First says whether all requests that were before the probe have left the queue. It becomes so when one of them leaves
+// it, for a probe never before those that began earlier in the same queue. Until then, it is neither ready nor precedes anything.
+func (p *Probe) First() bool { return p.queue.left >= p.ahead }
 
 // finish is the virtual finish of the probe: the R at which it would finish.
 func (p *Probe) finish() virtual {

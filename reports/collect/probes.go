@@ -34,8 +34,8 @@ type Probes struct {
 	toNs      int64
 	workloads []virtualWorkload
 	due       dueProbes
-	pending   []pendingProbe
-	changed   []changedSet // the queue sets with pending probes
+	pending   []pendingProbe // those that are first in their queues; there are few
+	changed   []changedSet   // the queue sets with pending probes
 }
 
 // dueProbes are the workloads by their next probes: those that are due at the same time in the order of the scenario. It is a heap,
@@ -82,7 +82,11 @@ type changedSet struct {
 	set   *queueset.QueueSet
 	atNs  int64
 	limit int // of the seats, since atNs
-	n     int // pending probes
+	n     int // pending probes, behind others or not
+
+	// behind are the probes that requests are ahead of, in the order in which they began. Each dispatch looks at those that are
+	// first only, because thousands of workloads have tens of thousands of probes in long queues.
+	behind map[queueset.QueueKey][]pendingProbe
 }
 
 // newProbes returns the probes for a run of sc on the servers.
@@ -156,8 +160,9 @@ func (v *Probes) probe(nowNs int64, workload int) {
 	case !waits:
 		w.record(0)
 	default:
-		v.pending = append(v.pending, pendingProbe{p, workload, int16(at.Index()), nowNs, nowNs + at.WaitLimitNs(template)})
 		c := v.setOf(p.Set())
+		c.behind[p.QueueKey()] = append(c.behind[p.QueueKey()], pendingProbe{p, workload, int16(at.Index()), nowNs, nowNs + at.WaitLimitNs(template)})
+		v.advance(c, p.QueueKey())
 		c.n++
 		c.happens(nowNs)
 	}
@@ -185,7 +190,7 @@ func (v *Probes) setOf(set *queueset.QueueSet) *changedSet {
 	if c := v.entry(set); c != nil {
 		return c
 	}
-	v.changed = append(v.changed, changedSet{set: set})
+	v.changed = append(v.changed, changedSet{set: set, behind: map[queueset.QueueKey][]pendingProbe{}})
 	return &v.changed[len(v.changed)-1]
 }
 
@@ -196,6 +201,19 @@ func (v *Probes) entry(set *queueset.QueueSet) *changedSet {
 		}
 	}
 	return nil
+}
+
+// advance takes the probes of a queue that no request is ahead of any more from those behind.
+func (v *Probes) advance(c *changedSet, queue queueset.QueueKey) {
+	behind := c.behind[queue]
+	n := 0
+	for n < len(behind) && behind[n].First() {
+		n++
+	}
+	if n > 0 {
+		v.pending = append(v.pending, behind[:n]...)
+		c.behind[queue] = slices.Delete(behind, 0, n)
+	}
 }
 
 // end ends the probes of a queue set that would be dispatched now: in the current state or, if next
@@ -267,50 +285,48 @@ func (v *Probes) Arrived(nowNs int64, r *server.Request) {
 		w.seen = append(w.seen, int32(r.Client))
 	}
 	w.latest[r.Client], w.sentTo[r.Client] = r.Template, r.Server
-	if len(v.pending) > 0 {
-		v.change(nowNs, v.pendingAt(r, r.Level))
-	}
+	v.change(nowNs, v.pendingAt(r, r.Level))
 }
 
 // Dispatched is called when a request is dispatched.
 func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
-	if len(v.pending) == 0 {
-		return
-	}
 	c := v.pendingAt(r, r.Level)
 	if c == nil {
 		return
 	}
+	v.advance(c, r.InQueue().QueueKey())
 	v.end(nowNs, c, r)
 	c.happens(nowNs)
 }
 
 // Rejected is called when a request is rejected.
 func (v *Probes) Rejected(nowNs int64, r *server.Request) {
-	if len(v.pending) == 0 {
+	c := v.pendingAt(r, r.Level)
+	if c == nil {
 		return
 	}
-	c := v.pendingAt(r, r.Level)
-	if r.Rejection == queueset.TimedOut && c != nil {
-		for i := range v.pending {
-			if p := &v.pending[i]; p.fromNs <= r.ArrivalNs && p.Set() == r.Level.Queues() {
-				p.TimedOutBehind(r.InQueue())
+	queue := r.InQueue().QueueKey()
+	if r.Rejection == queueset.TimedOut {
+		for _, probes := range [][]pendingProbe{v.pending, c.behind[queue]} {
+			for i := range probes {
+				if p := &probes[i]; p.fromNs <= r.ArrivalNs && p.QueueKey() == queue {
+					p.TimedOutBehind(r.InQueue())
+				}
 			}
 		}
 	}
+	v.advance(c, queue)
 	v.change(nowNs, c)
 }
 
 // Ended is called when a request's execution ends, and when its seats are released.
 func (v *Probes) Ended(nowNs int64, r *server.Request) {
-	if len(v.pending) > 0 {
-		v.change(nowNs, v.pendingAt(r, r.Level))
-	}
+	v.change(nowNs, v.pendingAt(r, r.Level))
 }
 
 // Adjusted is called when the limits have changed. The probes of a removed level are discarded.
 func (v *Probes) Adjusted(nowNs int64) {
-	if len(v.pending) == 0 {
+	if !slices.ContainsFunc(v.changed, func(c changedSet) bool { return c.n > 0 }) {
 		return
 	}
 	exists := map[*queueset.QueueSet]bool{}
@@ -322,6 +338,9 @@ func (v *Probes) Adjusted(nowNs int64) {
 	v.discard(func(p *pendingProbe) bool { return !exists[p.Set()] })
 	for i := range v.changed {
 		c := &v.changed[i]
+		for queue := range c.behind {
+			v.advance(c, queue)
+		}
 		v.settle(nowNs, c)
 		v.end(nowNs, c, nil)
 		c.happens(nowNs)
@@ -337,25 +356,33 @@ func (v *Probes) Changed(_ int64, s *server.Server) {
 
 // discard discards pending probes, as if they had not been made.
 func (v *Probes) discard(unwanted func(*pendingProbe) bool) {
-	kept := v.pending[:0]
-	for i := range v.pending {
-		p := &v.pending[i]
-		if !unwanted(p) {
-			kept = append(kept, *p)
-			continue
-		}
-		v.workloads[p.workload].probes--
-		if c := v.entry(p.Set()); c != nil {
-			c.n--
+	among := func(probes []pendingProbe) []pendingProbe {
+		return slices.DeleteFunc(probes, func(p pendingProbe) bool {
+			if !unwanted(&p) {
+				return false
+			}
+			v.workloads[p.workload].probes--
+			v.entry(p.Set()).n--
+			return true
+		})
+	}
+	v.pending = among(v.pending)
+	for i := range v.changed {
+		for queue, probes := range v.changed[i].behind {
+			v.changed[i].behind[queue] = among(probes)
 		}
 	}
-	v.pending = kept
 }
 
 // Finish ends the probes that are still pending when the run ends.
 func (v *Probes) Finish() {
 	for i := range v.changed {
 		v.change(v.toNs, &v.changed[i])
+	}
+	for i := range v.changed {
+		for _, probes := range v.changed[i].behind {
+			v.pending = append(v.pending, probes...)
+		}
 	}
 	for i := range v.pending {
 		p := &v.pending[i]
@@ -366,7 +393,7 @@ func (v *Probes) Finish() {
 			w.censored = append(w.censored, v.toNs-p.fromNs)
 		}
 	}
-	v.pending = nil
+	v.pending, v.changed = nil, nil
 }
 
 // record counts the wait of a probe that would be dispatched.
