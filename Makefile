@@ -239,8 +239,13 @@ judgement-random: ## judge N (1000) random scenarios that are healthy, with faul
 SEEDS := 10
 
 .PHONY: judgement
-judgement: ## compare the verdicts on systems whose truth is known, and on their logs, with it, with SEEDS (10) seeds
-	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement' -args -seeds $(SEEDS)
+judgement: ## compare the verdicts on systems whose truth is known with it, with SEEDS (10) seeds
+	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
+
+# It searches for remedies, too, and takes an hour or more.
+.PHONY: judgement-logs
+judgement-logs: ## compare what is said of the logs of these systems, in five forms, with their truth
+	go test ./experiment/judgement -count=1 -timeout 24h -v -run '^TestJudgementOfLogs$$' -args -seeds 1
 
 # N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
 # only the survivors are run again. See lab/tests.md.
