@@ -11,28 +11,36 @@ import (
 	"apfsim/reports/report"
 )
 
-// texts returns a copy of a document in which each text is what as makes of it; code says that the text is from a
-// file or a command line. Names of users, of objects and of files are data that anybody may have chosen: this is the one
+// place says where a text stands.
+type place uint8
+
+const (
+	inLine place = iota // it may begin a line
+	inCell              // of a table
+	asCode              // it is from a file or a command line
+)
+
+// texts returns a copy of a document in which each text is what as makes of it at its place. Names of users, of objects and of files are data that anybody may have chosen: this is the one
 // place where they become harmless in a format, before it lays them out. Paragraphs and descriptions keep their lines. What
 // is for programs (Data, Records) is not in the copy, and what only pages draw is as it was.
-func texts(d *report.Document, as func(text string, code bool) string) *report.Document {
+func texts(d *report.Document, as func(string, place) string) *report.Document {
 	all := *d
 	all.Data, all.Records, all.Pictures, all.Samples = nil, nil, nil, nil
-	return mapped(reflect.ValueOf(&all), as, false).Interface().(*report.Document)
+	return mapped(reflect.ValueOf(&all), as, inLine).Interface().(*report.Document)
 }
 
-func mapped(v reflect.Value, as func(string, bool) string, code bool) reflect.Value {
+func mapped(v reflect.Value, as func(string, place) string, at place) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
 		text := reflect.New(v.Type()).Elem()
-		text.SetString(as(v.String(), code))
+		text.SetString(as(v.String(), at))
 		return text
 	case reflect.Pointer:
 		if v.IsNil() || v.Type() == reflect.TypeFor[*report.Plot]() {
 			return v
 		}
 		changed := reflect.New(v.Type().Elem())
-		changed.Elem().Set(mapped(v.Elem(), as, code))
+		changed.Elem().Set(mapped(v.Elem(), as, at))
 		return changed
 	case reflect.Slice:
 		if v.IsNil() {
@@ -40,21 +48,31 @@ func mapped(v reflect.Value, as func(string, bool) string, code bool) reflect.Va
 		}
 		changed := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		for i := range v.Len() {
-			changed.Index(i).Set(mapped(v.Index(i), as, code))
+			changed.Index(i).Set(mapped(v.Index(i), as, at))
 		}
 		return changed
 	case reflect.Struct:
 		changed := reflect.New(v.Type()).Elem()
 		changed.Set(v)
-		cell, isCell := v.Interface().(report.Cell)
+		switch v := v.Interface().(type) {
+		case report.Column, report.Side:
+			at = inCell
+		case report.Cell:
+			if at = inCell; v.Code {
+				at = asCode
+			}
+		}
 		for field, value := range changed.Fields() {
-			code := isCell && cell.Code || v.Type() == reflect.TypeFor[report.Side]() && field.Name == "Label"
+			at := at
+			if field.Name == "Label" { // of a side: its file
+				at = asCode
+			}
 			switch {
 			case !field.IsExported():
 			case field.Name == "Paragraph" || field.Name == "Description":
-				value.Set(mapped(value, byLine(as), code))
+				value.Set(mapped(value, byLine(as), at))
 			default:
-				value.Set(mapped(value, as, code))
+				value.Set(mapped(value, as, at))
 			}
 		}
 		return changed
@@ -63,18 +81,18 @@ func mapped(v reflect.Value, as func(string, bool) string, code bool) reflect.Va
 }
 
 // byLine returns as for each line of a text.
-func byLine(as func(string, bool) string) func(string, bool) string {
-	return func(text string, code bool) string {
+func byLine(as func(string, place) string) func(string, place) string {
+	return func(text string, at place) string {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
-			lines[i] = as(line, code)
+			lines[i] = as(line, at)
 		}
 		return strings.Join(lines, "\n")
 	}
 }
 
 // printable is what a terminal has of a text.
-func printable(text string, _ bool) string { return format.Printable(text) }
+func printable(text string, _ place) string { return format.Printable(text) }
 
 // blockBegin is what would make a heading, a quotation, a list, a rule or a definition of a line, if it began with it.
 var blockBegin = regexp.MustCompile(`^(#{1,6}( |$)|>|[-+]( |$)|=|--|\d+[.)]( |$)|\[|\|)`)
@@ -84,9 +102,9 @@ var entity = regexp.MustCompile(`^&#?\w+;`)
 
 // markdown is what GitHub's Markdown has of a text, so that it is shown as it is: no part of it is a heading, a link, an
 // image, HTML or another element. Code is between backquotes, which are more than the text has in a row.
-func markdown(text string, code bool) string {
+func markdown(text string, at place) string {
 	text = format.Printable(text)
-	if code && text != "" {
+	if at == asCode && text != "" {
 		fence := "`"
 		for strings.Contains(text, fence) {
 			fence += "`"
@@ -98,7 +116,7 @@ func markdown(text string, code bool) string {
 	}
 	var b strings.Builder
 	text = strings.TrimLeft(text, " ") // four in front would make it code
-	if blockBegin.MatchString(text) {
+	if at == inLine && blockBegin.MatchString(text) {
 		number := len(text) - len(strings.TrimLeft(text, "0123456789"))
 		b.WriteString(text[:number] + "\\" + text[number:number+1])
 		text = text[number+1:]

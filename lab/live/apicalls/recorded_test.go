@@ -20,7 +20,7 @@ func TestRecordedAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls, err := ReadCalls(filepath.Join("..", "..", "scenarios", "traces", filepath.Base(file)))
+		calls, err := ReadCalls(filepath.Join("..", "..", "..", "scenarios", "traces", filepath.Base(file)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ import (
 func logged(t *testing.T) Logs {
 	t.Helper()
 	dir := t.TempDir()
-	logs := filepath.Join("..", "..", "sim", "trace", "logfile", "testdata")
-	state := filepath.Join("..", "..", "cmd", "apfsim", "testdata", "live")
+	logs := filepath.Join("..", "..", "..", "sim", "trace", "logfile", "testdata")
+	state := filepath.Join("..", "..", "..", "cmd", "apfsim", "testdata", "live")
 	for name, from := range map[string]string{"audit.log": filepath.Join(logs, "audit-lists.jsonl"), "kube-apiserver.log": filepath.Join(logs, "httplog-lists.log"),
 		"after.metrics": filepath.Join(state, "metrics.txt"), "config.yaml": filepath.Join(state, "cluster.yaml")} {
 		text, err := os.ReadFile(from)

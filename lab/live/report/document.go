@@ -59,7 +59,7 @@ func writeSection(file, start, end string, d *report.Document) error {
 	if !found || !ended {
 		return fmt.Errorf("%s: has no section between the lines %q and %q", file, strings.TrimSpace(start), strings.TrimSpace(end))
 	}
-	var section bytes.Buffer
+	var section, images bytes.Buffer
 	if err := render.Markdown(&section, d, format.TextOptions{}); err != nil {
 		return err
 	}
@@ -67,8 +67,10 @@ func writeSection(file, start, end string, d *report.Document) error {
 		if err := chart.WriteFile(filepath.Join(filepath.Dir(file), "..", "docs", "images", chart.Name+".svg")); err != nil {
 			return err
 		}
+		fmt.Fprintf(&images, "![Share of the executed requests against their wait, live, in the replay and in the prediction, "+
+			"for the kinds of requests that wait](../docs/images/%s.svg)\n\n", chart.Name)
 	}
-	return atomicfile.WriteFile(file, []byte(before+start+"\n"+section.String()+"\n"+end+after))
+	return atomicfile.WriteFile(file, []byte(before+start+"\n"+images.String()+section.String()+"\n"+end+after))
 }
 
 // machine says on which server and machine the runs were made.
@@ -86,8 +88,6 @@ func (r *Results) Document() *report.Document {
 			d.Sections = append(d.Sections, report.Section{Parts: []report.Part{p}})
 		}
 	}
-	add(report.Part{Only: report.Markdown, Note: "![Share of the executed requests against their wait, live, in the replay and in the prediction, " +
-		"for the kinds of requests that wait](../docs/images/" + chartName + ".svg)"})
 	add(report.Part{Only: report.Markdown, Note: "Live and replay: the mean of the runs [the least..the most]. Other seeds: the least..the most."})
 	add(report.Part{Table: tableOf("", statisticColumns, r.statisticRows())})
 	var fitted []runRow
