@@ -2,11 +2,10 @@
 // crash, a file either has its new content or is as it was before. There is no module for this
 // that supports all systems of Go and several files: google/renameio does not support Windows.
 //
-// A file is written under a temporary name in its folder, .NAME.HEX.apfsim-tmp, where HEX is
+// A file is written under a temporary name in its folder, .NAME.HEX-MACHINE-PROCESS.apfsim-tmp, where HEX is
 // random. Therefore several processes can write to one folder without a lock, also on a network
-// file system. The package never removes temporary files of other processes: neither the name nor
-// the age of a file shows whether a process still writes to it. If a process is killed, its
-// temporary files remain until the user removes them.
+// file system. If a process is killed, its temporary files remain until a process of the same machine creates a file in that
+// folder.
 package atomicfile
 
 import (
@@ -33,6 +32,7 @@ type File struct {
 func Create(path string) (*File, error) {
 	changing.RLock()
 	defer changing.RUnlock()
+	removeAbandoned(filepath.Dir(path))
 	// os.CreateTemp would create a file that only its owner can read.
 	f, err := os.OpenFile(temporaryName(path, "tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -45,7 +45,7 @@ func Create(path string) (*File, error) {
 // temporaryName returns a name that no other file has, in the folder of path.
 func temporaryName(path, ending string) string {
 	dir, name := filepath.Split(path)
-	return fmt.Sprintf("%s.%s.%016x.apfsim-%s", dir, name, rand.Uint64(), ending)
+	return fmt.Sprintf("%s.%s.%016x-%s-%d.apfsim-%s", dir, name, rand.Uint64(), machine(), os.Getpid(), ending)
 }
 
 // Write implements io.Writer.
