@@ -25,7 +25,13 @@ import (
 var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts compare the output with")
 
 // The tests run apfsim as a program of its own: it stands in their PATH.
+// progressAtOnce is the environment variable with which the program shows its progress from the beginning.
+const progressAtOnce = "APFSIM_TEST_PROGRESS_AT_ONCE"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(progressAtOnce) != "" {
+		quietFor = 0
+	}
 	testscript.Main(m, map[string]func(){"apfsim": main, pluginProgram: main, "kubectl": standInKubectl})
 }
 

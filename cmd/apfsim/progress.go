@@ -13,6 +13,9 @@ import (
 	"apfsim/sim/scenario"
 )
 
+// quietFor is how long work takes at least whose progress is shown. A test shows it at once.
+var quietFor = time.Second
+
 // progress shows the progress of all runs on a terminal: simulated time, events per second and time
 // left. It shows nothing in the first second.
 type progress struct {
@@ -104,7 +107,7 @@ func (r *runProgress) Finish() {
 func (p *progress) show(latest *runProgress) {
 	now := time.Now()
 	elapsed := now.Sub(p.began)
-	if p.bar == nil || p.paused || elapsed < time.Second || now.Sub(p.shown) < 100*time.Millisecond {
+	if p.bar == nil || p.paused || elapsed < quietFor || now.Sub(p.shown) < 100*time.Millisecond {
 		return
 	}
 	share := p.simulatedNs / p.totalNs
@@ -161,7 +164,7 @@ func (s *steps) next(unit string) format.Progress {
 	began := time.Now()
 	return func(done, all int) {
 		now := time.Now()
-		if s.bar == nil || now.Sub(began) < time.Second || now.Sub(s.shown) < 100*time.Millisecond || done == 0 {
+		if s.bar == nil || now.Sub(began) < quietFor || now.Sub(s.shown) < 100*time.Millisecond || done == 0 {
 			return
 		}
 		s.shown, s.visible = now, true
