@@ -69,8 +69,10 @@ func Markdown(w io.Writer, d *report.Document, _ format.TextOptions) error {
 					line("%s", t.Missing)
 				}
 			}
-			if p.Note != "" {
-				line("%s", p.Note)
+			for _, text := range []string{p.Note, p.Markdown} {
+				if text != "" {
+					line("%s", text)
+				}
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func mapped(v reflect.Value, as func(string, place) string, at place) reflect.Va
 				at = asCode
 			}
 			switch {
-			case !field.IsExported():
+			case !field.IsExported() || field.Name == "Markdown":
 			case field.Name == "Paragraph" || field.Name == "Description":
 				value.Set(mapped(value, byLine(as), at))
 			default:

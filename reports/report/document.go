@@ -125,6 +125,7 @@ type Part struct {
 	Items     []Item    // on a terminal
 	Wrapped   bool      // the items are sentences, which are wrapped; others, such as commands, are not
 	Note      string    // a sentence about the part above it, on a terminal and in Markdown
+	Markdown  string    // a paragraph that is written as Markdown, such as in the library: nothing that a reader brings may be in it
 	Only      Form      // the forms that show the part; 0 for all
 
 	// Brief is how many of its rows or sentences the first screen of a terminal has, fewer if these have no room; 0: the

@@ -133,7 +133,7 @@ func (in *Incident) section() Section {
 	}
 	s := Section{Parts: []Part{{Table: t}, {Note: in.Source.URL, Only: Terminal}}}
 	note := func(template string, args ...any) {
-		s.Parts = append(s.Parts, Part{Note: fmt.Sprintf(template, args...), Only: Markdown})
+		s.Parts = append(s.Parts, Part{Markdown: fmt.Sprintf(template, args...), Only: Markdown})
 	}
 	var files []string
 	for _, sc := range append([]*scenario.Scenario{in.Scenario}, in.With...) {
