@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,30 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// pages returns the text of each document, by its path from the root of the repository.
-func pages(t *testing.T) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	read := func(path string) error {
-		text, err := os.ReadFile(path)
-		all[strings.TrimPrefix(filepath.ToSlash(path), "../../")] = string(text)
-		return err
-	}
-	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".md") {
-			err = read(path)
-		}
-		return err
-	})
-	if err == nil {
-		err = read("../../README.md")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 // sections returns what follows each heading of the second level, by the heading.
 func sections(text string) map[string]string {
@@ -57,14 +32,14 @@ var (
 
 // The reference and the README have every command, the reference every flag, and no other.
 func TestReferenceHasEveryCommandAndFlag(t *testing.T) {
-	documents := pages(t)
-	reference := sections(documents["docs/reference/commands.md"])
+	all := documents(t)
+	reference := sections(all["docs/reference/commands.md"])
 	for _, command := range newRoot().Commands() {
 		if command.Name() == "help" {
 			continue
 		}
 		calls := regexp.MustCompile(regexp.QuoteMeta(command.CommandPath()) + `\b`)
-		if !command.Hidden && !calls.MatchString(sections(documents["README.md"])["Commands"]) {
+		if !command.Hidden && !calls.MatchString(sections(all["README.md"])["Commands"]) {
 			t.Errorf("README.md, Commands: there is no %s", command.CommandPath())
 		}
 		var described string
@@ -104,10 +79,10 @@ func TestReferenceHasEveryCommandAndFlag(t *testing.T) {
 
 // Every document is in the index, and every link leads somewhere.
 func TestDocumentsAreLinked(t *testing.T) {
-	documents := pages(t)
+	all := documents(t)
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	linked := map[string]bool{"docs/README.md": true, "README.md": true}
-	for name, text := range documents {
+	for name, text := range all {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			path, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(path, "://") {
@@ -117,18 +92,18 @@ func TestDocumentsAreLinked(t *testing.T) {
 			if path != "" {
 				target = filepath.ToSlash(filepath.Join(filepath.Dir(name), path))
 			}
-			if name == "docs/README.md" {
+			if name == "docs/README.md" || name == "lab/README.md" {
 				linked[target] = true
 			}
 			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
 				t.Errorf("%s: %s: %v", name, m[1], err)
 			}
-			if anchor != "" && !slices.Contains(anchors(documents[target]), anchor) {
-				t.Errorf("%s: %s: there is no such heading; there are %q", name, m[1], anchors(documents[target]))
+			if anchor != "" && !slices.Contains(anchors(all[target]), anchor) {
+				t.Errorf("%s: %s: there is no such heading; there are %q", name, m[1], anchors(all[target]))
 			}
 		}
 	}
-	for name := range documents {
+	for name := range all {
 		if !linked[name] {
 			t.Errorf("docs/README.md does not link to %s", name)
 		}
@@ -203,7 +178,7 @@ func TestReferenceHasEveryFile(t *testing.T) {
 		}
 	}
 	var reference strings.Builder
-	for name, text := range pages(t) {
+	for name, text := range documents(t) {
 		if strings.HasPrefix(name, "docs/reference/") {
 			reference.WriteString(text)
 		}

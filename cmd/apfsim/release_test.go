@@ -237,7 +237,7 @@ func TestInstallGuide(t *testing.T) {
 		"krew": {"krew"}, "Container image": {"jq"}, "From source": {"make", "go"},
 	} {
 		t.Run(section, func(t *testing.T) {
-			body, ok := sections(pages(t)[installGuide])[section]
+			body, ok := sections(documents(t)[installGuide])[section]
 			if !ok {
 				t.Fatalf("%s has no section %s", installGuide, section)
 			}

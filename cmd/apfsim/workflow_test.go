@@ -38,7 +38,7 @@ const pullRequestGuide = "docs/guides/pull-requests.md"
 // documentedInputs returns what the workflow of the guide gives to the action.
 func documentedInputs(t *testing.T) map[string]string {
 	t.Helper()
-	_, after, _ := strings.Cut(pages(t)[pullRequestGuide], "```yaml\n")
+	_, after, _ := strings.Cut(documents(t)[pullRequestGuide], "```yaml\n")
 	block, _, _ := strings.Cut(after, "```\n")
 	var workflow struct {
 		Jobs map[string]struct{ Steps []step }
@@ -71,7 +71,7 @@ func readAction(t *testing.T) *action {
 
 // The table of the guide has all inputs, with their defaults.
 func TestGuideHasTheInputsOfTheAction(t *testing.T) {
-	guide := pages(t)[pullRequestGuide]
+	guide := documents(t)[pullRequestGuide]
 	for name, input := range readAction(t).Inputs {
 		_, row, found := strings.Cut(guide, "| `"+name+"` | ")
 		row, _, _ = strings.Cut(row, "\n")
@@ -227,7 +227,7 @@ cp flow-control/comment.md "$(dirname "$0")/comment"
 		}
 	}
 	git("init", "-q")
-	for _, c := range docCommands(pullRequestGuide, pages(t)[pullRequestGuide]) {
+	for _, c := range docCommands(pullRequestGuide, documents(t)[pullRequestGuide]) {
 		if strings.HasPrefix(c.line, "cat > shops.yaml ") {
 			runLine(t, r.dir, c.at, c.line)
 		}
