@@ -423,6 +423,7 @@ race: ## test what has goroutines under the race detector, which needs a C compi
 nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	go test -race -timeout $(TIMEOUT) ./...
 	for module in live lab/live; do (cd $$module && go test -race -timeout $(TIMEOUT) ./...) || exit 1; done
+	go test ./cmd/apfsim -count=1 -timeout $(TIMEOUT) -run '^TestExamplesOfTheHelp$$' -args -long
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
 	$(MAKE) conformance-nightly

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -354,6 +355,8 @@ func TestMatches(t *testing.T) {
 	}
 }
 
+var long = flag.Bool("long", false, "run the examples of the help that take minutes, too")
+
 // The examples of every command's help work.
 func TestExamplesOfTheHelp(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -363,7 +366,8 @@ func TestExamplesOfTheHelp(t *testing.T) {
 	examples := map[string]bool{}
 	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
-			if line = strings.TrimSpace(line); !examples[line] {
+			slow := cmd.Name() == "tune" || cmd.Name() == "upgrade" // minutes; other tests run such commands
+			if line = strings.TrimSpace(line); !examples[line] && (*long || !slow) {
 				runLine(t, dir, cmd.CommandPath(), line)
 			}
 			examples[line] = true
