@@ -160,9 +160,15 @@ func (c *check) limitedFlows() map[string]bool {
 	for i := range c.ran.Flows {
 		f := &c.ran.Flows[i]
 		all := demands[f.PriorityLevel]
+		if len(all) == 0 { // nobody asked for anything
+			if f.Limited {
+				c.fail("the flow %s of %s is limited and asked for nothing", f.Name, f.PriorityLevel)
+			}
+			continue
+		}
 		slices.Sort(all)
 		cut := f.Rejected > 0 || f.Waiting > 0 || f.Wait != nil && f.Wait.MaxNs > 0
-		much := len(all) > 0 && f.DemandSeatSeconds > 2*all[(len(all)-1)/2] && cut
+		much := f.DemandSeatSeconds > 2*all[(len(all)-1)/2] && cut
 		surely := f.DemandSeatSeconds*(1-2/math.Sqrt(float64(f.Arrived))) > 2*all[(len(all)-1)/2]
 		if f.Limited && !much || !f.Limited && much && surely && f.DemandSeatSeconds > 1.01*f.FairShareSeatSeconds {
 			c.fail("the flow %s of %s is limited: %v; it asked for %v seat-seconds of %v, the median of %d flows %v", f.Name, f.PriorityLevel, f.Limited,
@@ -206,8 +212,8 @@ func (c *check) marks(all *claims) {
 			return
 		}
 		longestNs := slices.Max(append(victims.waits, 0))
-		if group == "Workloads" && c.sharesFlows(g.Name) {
-			return // whose victims they are is not known
+		if group == "Workloads" && (c.sharesFlows(g.Name) || c.waitsForItself(g.Name)) {
+			return // whose victims they are is not known, or it is its own
 		}
 		n := float64(victims.lost)
 		least, most := n, n+float64(victims.unsure)
