@@ -44,7 +44,7 @@ func (l *linter) controlPlane() {
 	for _, t := range all {
 		s, from := l.all.FlowSchema(t.by), l.all.FlowSchema(t.from)
 		switch {
-		case damaged(from):
+		case from.HasDisabled():
 			continue // the server refuses it, and keeps the one that it has
 		case l.own(s):
 		case l.own(from):

@@ -168,16 +168,6 @@ func newLinter(in Input) *linter {
 // level returns the name of the priority level to which the FlowSchema refers.
 func (s *schema) level() string { return s.Spec.PriorityLevelConfiguration.Name }
 
-// damaged reports whether parts of a FlowSchema are invalid and match nothing: see [config.Damaged].
-func damaged(s *config.FlowSchema) bool {
-	return slices.ContainsFunc(s.Spec.Rules, func(rule config.PolicyRulesWithSubjects) bool {
-		return len(rule.Subjects) == 0 || len(rule.ResourceRules)+len(rule.NonResourceRules) == 0 ||
-			slices.ContainsFunc(rule.Subjects, func(s config.Subject) bool { return s.User != nil && s.User.Name == "" }) ||
-			slices.ContainsFunc(rule.ResourceRules, func(r config.ResourceRule) bool { return len(r.Verbs) == 0 }) ||
-			slices.ContainsFunc(rule.NonResourceRules, func(r config.NonResourceRule) bool { return len(r.Verbs) == 0 })
-	})
-}
-
 // mandatory reports whether this is the name of a mandatory object, whose spec is fixed.
 func mandatory(name string) bool { return name == config.Exempt || name == config.CatchAll }
 

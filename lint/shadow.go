@@ -49,7 +49,7 @@ func (l *linter) shadowed(s *schema, earlier []*schema, earlierParts []space.Par
 		}
 		effective = append(effective, part)
 	}
-	if len(effective) == 0 && !damaged(s.FlowSchema) {
+	if len(effective) == 0 && !s.HasDisabled() {
 		s.idle = true
 		// Of the suggested objects of 1.18, one FlowSchema shadows another. That is not a finding.
 		if !slices.ContainsFunc(shadows, func(d shadow) bool { return !suggestedAnywhere(d.by.FlowSchema) }) && suggestedAnywhere(s.FlowSchema) {
@@ -108,7 +108,7 @@ func (l *linter) partly(s *schema, shadows []shadow) {
 	}
 	for i := range s.parts {
 		part := &s.parts[i]
-		if damaged(s.FlowSchema) || !slices.ContainsFunc(shadows, func(d shadow) bool { return samePart(&d.Part, part) }) {
+		if s.HasDisabled() || !slices.ContainsFunc(shadows, func(d shadow) bool { return samePart(&d.Part, part) }) {
 			wholeRule[part.RulePath], wholeSubject[part.SubjectPath] = false, false
 		}
 	}

@@ -60,7 +60,9 @@ const wrongScreen = `(() => {
   const wrong = [], all = s => [...document.querySelectorAll(s)], status = document.querySelector(".answer b")?.textContent;
   if (!status) return ["no verdict"];
   if (!all(".picture figure, .picture .constant").length) wrong.push("no picture");
-  if ((status === "HARM" || status === "WARNING") && !all(".why li").length) wrong.push("no cause");
+  // What happened to a client by itself, or to watches, is the sentence of the verdict.
+  const own = /for its own limit|own rate limit|watches of .* were closed/.test(document.querySelector(".answer").textContent);
+  if ((status === "HARM" || status === "WARNING") && !own && !all(".why li").length) wrong.push("no cause");
   if (![...all(".screen h2")].some(h => h.textContent === "What may help")) wrong.push("no next step");
   for (const table of all("table")) {
     const seen = new Map();

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"apfsim/document"
@@ -50,6 +51,16 @@ func (v *validator) disableInvalid(s *FlowSchema) bool {
 		}
 	}
 	return len(s.Spec.Rules) > 0
+}
+
+// HasDisabled reports whether the FlowSchema was loaded with invalid parts, which match nothing here. A server refuses it.
+func (s *FlowSchema) HasDisabled() bool {
+	return slices.ContainsFunc(s.Spec.Rules, func(rule PolicyRulesWithSubjects) bool {
+		return len(rule.Subjects) == 0 || len(rule.ResourceRules)+len(rule.NonResourceRules) == 0 ||
+			slices.ContainsFunc(rule.Subjects, func(s Subject) bool { return s.User != nil && s.User.Name == "" }) ||
+			slices.ContainsFunc(rule.ResourceRules, func(r ResourceRule) bool { return len(r.Verbs) == 0 }) ||
+			slices.ContainsFunc(rule.NonResourceRules, func(r NonResourceRule) bool { return len(r.Verbs) == 0 })
+	})
 }
 
 // replaceInvalid gives the invalid fields of a level their defaults. It reports whether the level can be used then.

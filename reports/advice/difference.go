@@ -96,7 +96,7 @@ func (d *Difference) findings(in DifferenceInput, before, after config.Objects) 
 				return -1
 			}
 			return r
-		}, f.Rule+f.Message)
+		}, f.Message) + " " + f.Rule + " " + f.Kind + " " + f.Name
 	}
 	had := map[string]bool{}
 	for _, f := range check(in.From, before) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"apfsim/core/classify"
@@ -91,3 +92,31 @@ func TestMovedRequestsAgreeWithClassification(t *testing.T) {
 }
 
 const schemasToDraw = 300
+
+// A cluster has a FlowSchema team-1 that makes one flow of all its users. A change adds team-2, which does the same: that is a new
+// finding, although it differs from the one before in a digit only.
+func TestNewFindingsAreThoseOfOtherObjects(t *testing.T) {
+	r := rules.Latest()
+	team := func(n int32) *config.FlowSchema {
+		s := &config.FlowSchema{Name: fmt.Sprint("team-", n), Origin: &config.Origin{Document: document.Document{Root: &document.Node{Line: 1}}}}
+		s.Spec.MatchingPrecedence, s.Spec.PriorityLevelConfiguration.Name = 100+n, "workload-low"
+		s.Spec.Rules = []config.PolicyRulesWithSubjects{{
+			Subjects:      []config.Subject{{Kind: config.SubjectGroup, Group: &config.GroupSubject{Name: fmt.Sprint("team-", n)}}},
+			ResourceRules: []config.ResourceRule{{Verbs: []string{"list"}, APIGroups: []string{"*"}, Resources: []string{"*"}, ClusterScope: true, Namespaces: []string{"*"}}},
+		}}
+		return s
+	}
+	before := config.Merge(config.Suggested(r), config.Objects{FlowSchemas: []*config.FlowSchema{team(1)}})
+	findings := func(after config.Objects) (of []string) {
+		for _, f := range CompareConfigurations(DifferenceInput{From: r, To: r, Before: before, After: after, ServerLimit: 600}).Findings {
+			of = append(of, f.Rule+" "+f.Message)
+		}
+		return of
+	}
+	if got := findings(config.Merge(before, config.Objects{FlowSchemas: []*config.FlowSchema{team(2)}})); !slices.ContainsFunc(got, func(f string) bool { return strings.Contains(f, "one-flow") && strings.Contains(f, "team-2") }) {
+		t.Errorf("got %q, want a finding about team-2", got)
+	}
+	if got := findings(before); len(got) > 0 {
+		t.Errorf("without a change, there are new findings: %q", got)
+	}
+}

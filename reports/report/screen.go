@@ -113,26 +113,18 @@ func harmedOfRuns(r *compare.Replications) (all []Part) {
 	return all
 }
 
-// unharmed returns the workloads that were not harmed, those that waited longest first.
+// unharmed returns the workloads that waited and were not harmed, those with the longest waits first.
 func unharmed(s *result.Summary) (all []result.Harmed) {
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		if g.Arrived == 0 || slices.ContainsFunc(s.Verdict.Harmed, func(h result.Harmed) bool { return h.Workload == g.Name }) {
 			continue
 		}
-		h := result.Harmed{Workload: g.Name, Name: g.Name, Sent: g.Arrived}
-		if ns, _, ok := g.WaitP99Ns(); ok {
-			h.WaitP99Ns = &ns
+		if ns, _, ok := g.WaitP99Ns(); ok && ns > 0 {
+			all = append(all, result.Harmed{Workload: g.Name, Name: g.Name, Sent: g.Arrived, WaitP99Ns: &ns})
 		}
-		all = append(all, h)
 	}
-	waited := func(h *result.Harmed) int64 {
-		if h.WaitP99Ns == nil {
-			return -1
-		}
-		return *h.WaitP99Ns
-	}
-	slices.SortStableFunc(all, func(a, b result.Harmed) int { return -cmp.Compare(waited(&a), waited(&b)) })
+	slices.SortStableFunc(all, func(a, b result.Harmed) int { return -cmp.Compare(*a.WaitP99Ns, *b.WaitP99Ns) })
 	return all
 }
 

@@ -29,7 +29,7 @@ func AnswerOf(v *result.Overall) *Answer {
 	}
 	how := map[result.Status]Judgement{result.Harm: judge.Bad, result.OK: judge.Good}[v.Status]
 	a := &Answer{Status: strings.ToUpper(string(v.Status)), Judgement: how, Sentence: v.Sentence}
-	if c := v.Decided; c != nil && (v.Status != result.OK || c.Near) {
+	if c := v.Decided; c != nil && (v.Status != result.OK || c.Near) && !strings.Contains(v.Sentence, strings.TrimSuffix(c.Sentence, ".")) {
 		a.Decided = strings.TrimSuffix(c.Sentence, ".") + "."
 		if strings.HasPrefix(a.Decided, "the ") { // else it begins with a number, or a name
 			a.Decided = capitalized(a.Decided)
