@@ -123,7 +123,7 @@ func (d *Diagnosis) logText() string {
 	r := d.imported
 	at := ""
 	if d.Server != "" {
-		at = " at " + format.Printable(d.Server)
+		at = " at " + d.Server
 	}
 	from, to := time.Unix(0, r.startNs).UTC(), time.Unix(0, r.startNs+r.DurationNs).UTC()
 	unknown := ""
@@ -193,7 +193,7 @@ func (d *Diagnosis) answerTable() *report.Table {
 		c := &v.Causes[0]
 		var texts []string
 		for _, l := range culprits[:min(len(culprits), 2)] {
-			text := format.Printable(l.Name)
+			text := l.Name
 			if l.Rejected > 0 {
 				text += fmt.Sprintf(" (%s of its own %s were rejected)", format.Whole(l.Rejected), result.RequestCount(l.Sent))
 			} else {
@@ -245,7 +245,7 @@ func (d *Diagnosis) answerTable() *report.Table {
 
 // harmedText says how a client was harmed.
 func harmedText(h *result.Harmed) string {
-	text := format.Printable(h.Name)
+	text := h.Name
 	if n := h.NotServed.Total(); n > 0 {
 		how := "rejected"
 		if h.NotServed.Rejected < n {
@@ -259,7 +259,7 @@ func harmedText(h *result.Harmed) string {
 		text += ", wait p99 " + format.Duration(float64(*h.WaitP99Ns))
 	}
 	if h.Level != "" {
-		text += " at " + format.Printable(h.Level)
+		text += " at " + h.Level
 	}
 	return text
 }

@@ -341,7 +341,7 @@ func (d *Diagnosis) slowdown(level string) *result.Cause {
 	return &result.Cause{ID: string(result.ByExecution) + "-log", Kind: result.ByExecution, Level: level, FromNs: fromNs, ToNs: toNs, Workloads: []string{"recorded"}, Flows: []result.CauseFlow{},
 		Figures: []result.Figure{{Name: "executionRatio", Value: s.times}, {Name: "requestRatio", Value: more}},
 		Sentence: fmt.Sprintf("From %s to %s, requests of %s executed for %s times as long as otherwise, while %s times as many were sent per second.",
-			d.Verdict.Moment(fromNs), d.Verdict.Moment(toNs), format.Printable(level), format.Number(s.times), format.Number(more))}
+			d.Verdict.Moment(fromNs), d.Verdict.Moment(toNs), level, format.Number(s.times), format.Number(more))}
 }
 
 // fullest returns the priority level with the most rejections of clients, "" without one.
@@ -398,14 +398,14 @@ func (d *Diagnosis) demand(level string) *result.Cause {
 	}
 	if len(at) > 0 {
 		first := &c.Flows[0]
-		c.Sentence = fmt.Sprintf("In the log, %s asked for %s of all %s of %s", first.Name, format.Percent(first.ShareOfDemand), what, format.Printable(level))
+		c.Sentence = fmt.Sprintf("In the log, %s asked for %s of all %s of %s", first.Name, format.Percent(first.ShareOfDemand), what, level)
 		if len(at) > 1 && first.OfFairShare > judge.OverDemandingRatio {
 			c.Sentence += fmt.Sprintf(", %s of its fair share", format.Percent(first.OfFairShare))
 		}
 		c.Sentence += "."
 	}
 	if unknown > 0 {
-		c.Sentence = strings.TrimSpace(c.Sentence + fmt.Sprintf(" The user of %s of %s of %s is not known.", format.Whole(unknown), result.RequestCount(sent), format.Printable(level)))
+		c.Sentence = strings.TrimSpace(c.Sentence + fmt.Sprintf(" The user of %s of %s of %s is not known.", format.Whole(unknown), result.RequestCount(sent), level))
 	}
 	c.Figures = []result.Figure{{Name: "demandSeatSeconds", Value: total}, {Name: "serviceSeatSeconds", Value: executed}}
 	return c
@@ -444,7 +444,7 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 	v := d.Verdict
 	of := ""
 	if d.Client != "" {
-		of = " of " + format.Printable(about[0].Name)
+		of = " of " + about[0].Name
 	}
 	requests := format.Whole(sum.Sent) + " " + format.Plural(int(sum.Sent), "request") + of
 	n := sum.notServed()
@@ -467,7 +467,7 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 		case d.ReplayTrusted && len(v.Causes) > 0:
 			text += ": " + judge.Clause(&v.Causes[0])
 		case level != "":
-			text += ", most of them at " + format.Printable(level)
+			text += ", most of them at " + level
 		}
 		return text + "."
 	}
@@ -479,7 +479,7 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 		}
 	}
 	if longest != nil {
-		waits = fmt.Sprintf("; the wait p99 of %s was %s", format.Printable(longest.Name), format.Duration(float64(*longest.WaitP99Ns)))
+		waits = fmt.Sprintf("; the wait p99 of %s was %s", longest.Name, format.Duration(float64(*longest.WaitP99Ns)))
 	}
 	switch {
 	case v.Status == result.Unknown && !d.ReplayTrusted:

@@ -63,7 +63,7 @@ func (s *Slow) causes(level string, executedNs float64) (all []result.Cause, fir
 		}
 		at := ""
 		if level != "" {
-			at = " at " + format.Printable(level)
+			at = " at " + level
 		}
 		all = append(all, result.Cause{ID: string(lost.kind) + "-log", Kind: lost.kind, Level: level, Workloads: []string{"recorded"}, Flows: []result.CauseFlow{},
 			Figures: []result.Figure{{Name: lost.name, Value: lost.ns, Unit: "ns"}, {Name: "totalNs", Value: s.TotalNs, Unit: "ns"}, {Name: "slowRequests", Value: float64(s.Requests)}},

@@ -72,7 +72,7 @@ func (a *Answer) harms() (all []string) {
 	}
 	for i := range a.Objects {
 		if o := &a.Objects[i]; o.Change == advice.Deleted && o.Used > 0 {
-			all = append(all, fmt.Sprintf("%s deletes the %s %s, to which %s of the workload belong.", o.Release, o.Kind, format.Printable(o.Name), result.RequestCount(o.Used)))
+			all = append(all, fmt.Sprintf("%s deletes the %s %s, to which %s of the workload belong.", o.Release, o.Kind, o.Name, result.RequestCount(o.Used)))
 		}
 	}
 	for i := range a.Versions {

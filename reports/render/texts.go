@@ -20,9 +20,10 @@ const (
 	asCode              // it is from a file or a command line
 )
 
-// texts returns a copy of a document in which each text is what as makes of it at its place. Names of users, of objects and of files are data that anybody may have chosen: this is the one
-// place where they become harmless in a format, before it lays them out. Paragraphs and descriptions keep their lines. What
-// is for programs (Data, Records) is not in the copy, and what only pages draw is as it was.
+// texts returns a copy of a document in which each text is what as makes of it at its place. Names of users, of objects and of
+// files are data that anybody may have chosen: this is the one place where they become harmless in a format, before it lays them
+// out. The tag text of a field says what it holds: lines, code, the text of a cell, or Markdown of the program's own. What is
+// for programs (Data, Records) is not in the copy, and what only pages draw is as it was.
 func texts(d *report.Document, as func(string, place) string) *report.Document {
 	all := *d
 	all.Data, all.Records, all.Pictures, all.Samples = nil, nil, nil, nil
@@ -55,7 +56,7 @@ func mapped(v reflect.Value, as func(string, place) string, at place) reflect.Va
 		changed := reflect.New(v.Type()).Elem()
 		changed.Set(v)
 		switch v := v.Interface().(type) {
-		case report.Column, report.Side:
+		case report.Column:
 			at = inCell
 		case report.Cell:
 			if at = inCell; v.Code {
@@ -63,14 +64,14 @@ func mapped(v reflect.Value, as func(string, place) string, at place) reflect.Va
 			}
 		}
 		for field, value := range changed.Fields() {
-			at := at
-			if field.Name == "Label" { // of a side: its file
-				at = asCode
-			}
-			switch {
-			case !field.IsExported() || field.Name == "Markdown":
-			case field.Name == "Paragraph" || field.Name == "Description":
+			switch tag := field.Tag.Get("text"); {
+			case !field.IsExported() || tag == "markdown":
+			case tag == "lines":
 				value.Set(mapped(value, byLine(as), at))
+			case tag == "code":
+				value.Set(mapped(value, as, asCode))
+			case tag == "cell":
+				value.Set(mapped(value, as, inCell))
 			default:
 				value.Set(mapped(value, as, at))
 			}

@@ -28,7 +28,7 @@ type Document struct {
 	Name        string   // of what was simulated, on a terminal
 	Ran         string   // what was simulated: scenario, duration, runs
 	Setting     string   // the same in short, at the top of a page; "" for Ran
-	Description []string // paragraphs
+	Description []string `text:"lines"` // paragraphs
 
 	Sides []Side   // what is compared; nil for a result that compares nothing
 	How   []string // how it is compared, in sentences; a terminal has them in the place of the description
@@ -57,7 +57,9 @@ type Document struct {
 
 // Side is one of the sides of a comparison.
 type Side struct {
-	Name, Label, Ran string
+	Name  string `text:"cell"`
+	Label string `text:"code"` // its file
+	Ran   string `text:"cell"`
 }
 
 // Kind says what the documents of a command are, apart from text and data. It decides which formats they have.
@@ -118,14 +120,14 @@ type Part struct {
 	Table     *Table
 	Plot      *Plot
 	Findings  []Finding // on a terminal
-	Paragraph string    // on a terminal, with the lines that it has
+	Paragraph string    `text:"lines"` // on a terminal, with the lines that it has
 	Tight     bool      // there is no empty line above the paragraph or the table
 	List      []string  // sentences, on a terminal
 	Lead      string    // what a terminal has above the items
 	Items     []Item    // on a terminal
 	Wrapped   bool      // the items are sentences, which are wrapped; others, such as commands, are not
 	Note      string    // a sentence about the part above it, on a terminal and in Markdown
-	Markdown  string    // a paragraph that is written as Markdown, such as in the library: nothing that a reader brings may be in it
+	Markdown  string    `text:"markdown"` // a paragraph that is written as Markdown, such as in the library: nothing that a reader brings may be in it
 	Only      Form      // the forms that show the part; 0 for all
 
 	// Brief is how many of its rows or sentences the first screen of a terminal has, fewer if these have no room; 0: the

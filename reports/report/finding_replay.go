@@ -47,15 +47,15 @@ func disagreement(r *result.Replay) string {
 			result.RequestCount(requests), where, format.Percent(float64(inLog)/float64(requests)), format.Whole(pairs.B), format.Whole(pairs.C))
 	}
 	if l := worst("rejected"); l != nil && len(r.Levels) > 1 {
-		return rejected(l.Requests, l.RejectedInReplay, l.RejectedInLog, &l.Pairs, " of "+format.Printable(l.PriorityLevel))
+		return rejected(l.Requests, l.RejectedInReplay, l.RejectedInLog, &l.Pairs, " of "+l.PriorityLevel)
 	} else if l != nil {
 		return rejected(r.Requests, r.RejectedInReplay, r.RejectedInLog, &r.Pairs, "")
 	}
 	if l := worst("wait"); l != nil {
-		return fmt.Sprintf("the mean wait of %s is %s, %s in the log", format.Printable(l.PriorityLevel), format.Duration(float64(l.WaitInReplay.MeanNs)), format.Duration(float64(l.WaitInLog.MeanNs)))
+		return fmt.Sprintf("the mean wait of %s is %s, %s in the log", l.PriorityLevel, format.Duration(float64(l.WaitInReplay.MeanNs)), format.Duration(float64(l.WaitInLog.MeanNs)))
 	}
 	if l := worst("seatSeconds"); l != nil {
-		return fmt.Sprintf("executed requests of %s occupy %s seat-seconds, %s in the log", format.Printable(l.PriorityLevel), format.Number(l.SeatSecondsInReplay), format.Number(l.SeatSecondsInLog))
+		return fmt.Sprintf("executed requests of %s occupy %s seat-seconds, %s in the log", l.PriorityLevel, format.Number(l.SeatSecondsInReplay), format.Number(l.SeatSecondsInLog))
 	}
 	if !slices.Contains(r.Unknown, trace.UnknownExecutions) { // the outcomes of all levels together
 		return rejected(r.Requests, r.RejectedInReplay, r.RejectedInLog, &r.Pairs, "") + fmt.Sprintf("; %s have the same outcome", format.Percent(*r.OutcomeEqual))

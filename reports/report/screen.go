@@ -193,7 +193,7 @@ func filledTable(s *result.Summary) *Table {
 	if l == nil {
 		return t
 	}
-	t.Title = "Who filled the seats of " + format.Printable(l.Name)
+	t.Title = "Who filled the seats of " + l.Name
 	t.Caption = t.Title
 	rows := fillers(s, l.Name)
 	for i := range rows {

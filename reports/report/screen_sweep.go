@@ -39,9 +39,9 @@ func sweepVerdict(s *SweepTables) *Verdict {
 				most = point
 			}
 		}
-		name := format.Printable(shown.Name)
+		name := shown.Name
 		at := func(point int) string {
-			return estimateText(shown.Points[point]) + " at " + format.Printable(s.Describe(point))
+			return estimateText(shown.Points[point]) + " at " + s.Describe(point)
 		}
 		switch {
 		case least < 0:
@@ -79,7 +79,7 @@ func sweepScreen(s *SweepTables) Section {
 func pointTable(s *SweepTables) *Table {
 	t := &Table{Name: "points", Title: "Points", Caption: "Statistics at each point", First: sweepRows}
 	for _, path := range shortPaths(s.Paths()) {
-		t.Columns = append(t.Columns, Column{Title: format.Printable(path), Left: true})
+		t.Columns = append(t.Columns, Column{Title: path, Left: true})
 	}
 	judged := slices.ContainsFunc(s.Verdicts, func(v *result.Overall) bool { return v != nil })
 	if judged {
@@ -87,7 +87,7 @@ func pointTable(s *SweepTables) *Table {
 	}
 	shown := s.Shown[:min(sweepColumns, len(s.Shown))]
 	for i := range shown {
-		t.Columns = append(t.Columns, Column{Title: format.Printable(shown[i].Name)})
+		t.Columns = append(t.Columns, Column{Title: shown[i].Name})
 	}
 	for point := range s.Points() {
 		var row []Cell

@@ -226,7 +226,7 @@ func levelTable(s *result.Summary) *Table {
 	for i := range s.PriorityLevels {
 		l := &s.PriorityLevels[i]
 		if l.Idle() {
-			idle = append(idle, format.Printable(l.Name))
+			idle = append(idle, l.Name)
 			continue
 		}
 		t.Rows = append(t.Rows, levelColumns.Row(l))

@@ -49,7 +49,7 @@ func besideServerTables(c *scrape.Comparison, all bool) (tables []*Table) {
 		columns = slices.DeleteFunc(slices.Clone(columns), func(column ColumnOf[scrape.Statistic]) bool { return column.CSV == "runLow" })
 	}
 	for i, s := range listed {
-		t := &Table{Name: fmt.Sprintf("server-%d", i+1), Title: format.Printable(s.Title), Columns: columns.Columns()}
+		t := &Table{Name: fmt.Sprintf("server-%d", i+1), Title: s.Title, Columns: columns.Columns()}
 		t.Caption = t.Title + ": the server, and the run"
 		for k := range s.Statistics {
 			t.Rows = append(t.Rows, columns.Row(&s.Statistics[k]))

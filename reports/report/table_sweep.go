@@ -13,7 +13,7 @@ const sweepWidth = 40
 // values of the last one have a column each; else each value has a row.
 func sweepTable(s *Sweep, shown *ShownStatistic) *Table {
 	squeezed := func(text string) string { return format.Squeeze(format.Printable(text), sweepWidth) }
-	t := &Table{Title: format.Printable(shown.Name), Caption: format.Printable(shown.Name)}
+	t := &Table{Title: shown.Name, Caption: shown.Name}
 	names := shortPaths(s.Paths())
 	rowParameters := len(names)
 	across := []string{""} // the heads of the columns with values, which the titles of tables name

@@ -38,13 +38,13 @@ func valueChanges(v *compare.Values) (rows []valueChange) {
 // valueCountTable is the table with a row for each value: how many statistics changed there.
 func valueCountTable(v *compare.Values) *Table {
 	t := &Table{Name: "values", Title: "Changes from " + v.BaseSide().Label, Columns: []Column{
-		{Title: v.Parameter, Short: format.Printable(v.Parameter), Left: true}, {Title: "Changed", Short: "changed"}, {Title: "Of", Short: "of"},
+		{Title: v.Parameter, Short: v.Parameter, Left: true}, {Title: "Changed", Short: "changed"}, {Title: "Of", Short: "of"},
 		{Title: "Better", Short: "better"}, {Title: "Worse", Short: "worse"}}}
 	t.Caption = t.Title + ": statistics that changed"
 	for i, value := range v.HeadValues() {
 		c := v.Comparisons[i]
 		improvements, regressions := c.Judged()
-		t.Rows = append(t.Rows, []Cell{Word(format.Printable(value)), countCell(int64(c.Distinct.Changed)), countCell(int64(c.Total())),
+		t.Rows = append(t.Rows, []Cell{Word(value), countCell(int64(c.Distinct.Changed)), countCell(int64(c.Total())),
 			countCell(int64(improvements)), countCell(int64(regressions))})
 	}
 	return t
@@ -53,14 +53,14 @@ func valueCountTable(v *compare.Values) *Table {
 // valueListTable is the table of some statistics with a row for each value, which is narrow enough for a
 // terminal.
 func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
-	t := &Table{Reserved: 56, Columns: []Column{{Short: "statistic", Left: true}, {Short: format.Printable(v.Parameter), Left: true},
+	t := &Table{Reserved: 56, Columns: []Column{{Short: "statistic", Left: true}, {Short: v.Parameter, Left: true},
 		{Short: "mean"}, {Short: "change"}, {Left: true}}}
 	for i := range rows {
 		change := rows[i].Any()
 		name := Cell{Text: rows[i].Name, Code: true}
-		t.Rows = append(t.Rows, []Cell{name, Word(format.Printable(v.Base)), baseCell(change), Word("base"), {}})
+		t.Rows = append(t.Rows, []Cell{name, Word(v.Base), baseCell(change), Word("base"), {}})
 		for k, value := range v.HeadValues() {
-			row := []Cell{{}, Word(format.Printable(value)), noValue, {}, {}}
+			row := []Cell{{}, Word(value), noValue, {}, {}}
 			if c := rows[i].Changes[k]; c != nil {
 				row = append(row[:2], headCell(c), differenceCell(c), judgementCell(c))
 			}
@@ -75,9 +75,9 @@ func valueListTable(v *compare.Values, rows []compare.ValueRow) *Table {
 func valueTable(v *compare.Values, name, caption string, rows []compare.ValueRow) *Table {
 	base := fmt.Sprintf("%s (base)", v.Base)
 	t := &Table{Name: name, Caption: caption, Columns: []Column{
-		{Title: "Statistic", Short: "statistic", Left: true}, {Title: base, Short: format.Printable(base)}}}
+		{Title: "Statistic", Short: "statistic", Left: true}, {Title: base, Short: base}}}
 	for _, value := range v.HeadValues() {
-		t.Columns = append(t.Columns, Column{Title: value, Short: format.Printable(value), Term: "change"})
+		t.Columns = append(t.Columns, Column{Title: value, Short: value, Term: "change"})
 	}
 	for i := range rows[:min(mostRows, len(rows))] {
 		change := rows[i].Any()
