@@ -235,17 +235,17 @@ random: ## run N (1000) random scenarios, from SEED, and recompute their sums fr
 judgement-random: ## judge N (1000) random scenarios that are healthy, with faults, and any, and run these without their first causes
 	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
 
-# Each case of experiment/judgement is run with SEEDS seeds.
+# Each case of lab/judgement is run with SEEDS seeds.
 SEEDS := 10
 
 .PHONY: judgement
 judgement: ## compare the verdicts on systems whose truth is known with it, with SEEDS (10) seeds
-	go test ./experiment/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
+	go test ./lab/judgement -count=1 -timeout $(TIMEOUT) -v -run '^TestJudgement$$' -args -seeds $(SEEDS)
 
 # It searches for remedies, too, and takes an hour or more.
 .PHONY: judgement-logs
 judgement-logs: ## compare what is said of the logs of these systems, in five forms, with their truth
-	go test ./experiment/judgement -count=1 -timeout 24h -v -run '^TestJudgementOfLogs$$' -args -seeds 1
+	go test ./lab/judgement -count=1 -timeout 24h -v -run '^TestJudgementOfLogs$$' -args -seeds 1
 
 # N mutants are drawn from SEED. AGAIN is a file with the output of an earlier run, of which
 # only the survivors are run again. See lab/tests.md.

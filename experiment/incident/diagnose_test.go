@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"apfsim/experiment"
-	"apfsim/experiment/incident/incidenttest"
 	"apfsim/experiment/tune"
+	"apfsim/lab/incidentlogs"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/reports/result"
@@ -118,8 +118,8 @@ func writeIncident(t *testing.T, o logFiles) (w written) {
 			t.Fatal(err)
 		}
 		lines := runLogged(t, sc[0])
-		slices.SortStableFunc(lines, func(a, b incidenttest.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) }) // as lines are written
-		logs := incidenttest.Logs{Start: incidentStart, Cloud: o.withoutLatency}
+		slices.SortStableFunc(lines, func(a, b incidentlogs.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) }) // as lines are written
+		logs := incidentlogs.Logs{Start: incidentStart, Cloud: o.withoutLatency}
 		for i := range lines {
 			l := &lines[i]
 			if !l.Logged() || l.EndNs() < o.fromNs || o.half && i%2 == 0 {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"apfsim/core/estimate"
-	"apfsim/experiment/incident/incidenttest"
+	"apfsim/lab/incidentlogs"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
 	"apfsim/sim/scenario"
@@ -25,9 +25,9 @@ import (
 )
 
 // runLogged runs a scenario and returns its request log.
-func runLogged(t *testing.T, sc *scenario.Scenario) []incidenttest.Line {
+func runLogged(t *testing.T, sc *scenario.Scenario) []incidentlogs.Line {
 	t.Helper()
-	lines, err := incidenttest.Run(sc)
+	lines, err := incidentlogs.Run(sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func runLogged(t *testing.T, sc *scenario.Scenario) []incidenttest.Line {
 }
 
 // rejectedShare returns the share of the requests that arrived before a time and ended which were rejected.
-func rejectedShare(lines []incidenttest.Line, beforeNs int64) (share float64, rejected, ended int) {
+func rejectedShare(lines []incidentlogs.Line, beforeNs int64) (share float64, rejected, ended int) {
 	for i := range lines {
 		switch l := &lines[i]; {
 		case l.ArrivalNs >= beforeNs:
@@ -79,7 +79,7 @@ func overloadedScenario(r *rand.Rand) (text string, seats int, store estimate.St
 
 // logOf returns what a server would log: an audit log, and with httplog also the lines of kube-apiserver. The latency
 // is up to a millisecond longer than wait and execution.
-func logOf(r *rand.Rand, lines []incidenttest.Line, audit, httplog, times bool) (entries []serverlog.Entry) {
+func logOf(r *rand.Rand, lines []incidentlogs.Line, audit, httplog, times bool) (entries []serverlog.Entry) {
 	for i := range lines {
 		l := &lines[i]
 		status, endNs := 200, l.ArrivalNs+l.WaitNs+l.ExecutionNs+r.Int64N(ms)

@@ -1,5 +1,5 @@
-// Package incidenttest writes what servers would log of the requests of a run, so that tests know what is true of a log.
-package incidenttest
+// Package incidentlogs writes what servers would log of the requests of a run, so that tests know what is true of a log.
+package incidentlogs
 
 import (
 	"bytes"

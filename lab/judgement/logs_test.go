@@ -16,7 +16,7 @@ import (
 
 	"apfsim/core/config"
 	"apfsim/experiment/incident"
-	"apfsim/experiment/incident/incidenttest"
+	"apfsim/lab/incidentlogs"
 	"apfsim/reports/advice"
 	"apfsim/reports/result"
 	"apfsim/sim/scenario"
@@ -50,20 +50,20 @@ type logOf struct {
 }
 
 // writeLog writes the log of the first server of a case.
-func writeLog(t *testing.T, dir string, sc *scenario.Scenario, lines []incidenttest.Line, f form) (l logOf) {
+func writeLog(t *testing.T, dir string, sc *scenario.Scenario, lines []incidentlogs.Line, f form) (l logOf) {
 	t.Helper()
 	fromNs, toNs := int64(sc.Spec.Warmup.Duration), int64(sc.Spec.Duration)
 	if f.third {
 		fromNs, toNs = fromNs+(toNs-fromNs)/3, toNs-(toNs-fromNs)/3
 	}
-	logs := incidenttest.Logs{Start: time.Date(2026, time.November, 22, 14, 3, 0, 0, time.UTC), Seconds: f.seconds}
-	var in []*incidenttest.Line
+	logs := incidentlogs.Logs{Start: time.Date(2026, time.November, 22, 14, 3, 0, 0, time.UTC), Seconds: f.seconds}
+	var in []*incidentlogs.Line
 	for i := range lines {
 		if n := &lines[i]; n.Server == 0 && n.Logged() && n.EndNs() >= fromNs && n.EndNs() <= toNs {
 			in = append(in, n)
 		}
 	}
-	slices.SortStableFunc(in, func(a, b *incidenttest.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) })
+	slices.SortStableFunc(in, func(a, b *incidentlogs.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) })
 	for i, n := range in {
 		logs.Write(n, fmt.Sprint("r-", i))
 	}
@@ -85,7 +85,7 @@ func writeLog(t *testing.T, dir string, sc *scenario.Scenario, lines []incidentt
 }
 
 // read finds out what lines show. Without users, nobody knows who was limited.
-func (l *logOf) read(truth *scenario.Truth, f form, in []*incidenttest.Line) {
+func (l *logOf) read(truth *scenario.Truth, f form, in []*incidentlogs.Line) {
 	type counts struct {
 		sent, notServed int
 		waits           []int64
@@ -245,7 +245,7 @@ func TestJudgementOfLogs(t *testing.T) {
 	fmt.Fprintf(w, "form\tcases\tright\tleft open\t\n")
 	right, open := make([]int, len(forms)), make([]int, len(forms))
 	for _, sc := range all {
-		run, err := incidenttest.Run(sc)
+		run, err := incidentlogs.Run(sc)
 		if err != nil {
 			t.Fatal(err)
 		}
