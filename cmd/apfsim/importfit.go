@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +23,6 @@ import (
 	"apfsim/reports/render"
 	"apfsim/sim/scenario"
 	"apfsim/sim/trace"
-	"apfsim/sim/trace/logfile"
-	"apfsim/sim/trace/serverlog"
 )
 
 // fitFlags are the flags of a fit.
@@ -131,7 +128,7 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 	for _, from := range flags.capacityFrom {
 		file, err := recordedIn(from)
 		if err == nil {
-			err = notRecorded(file)
+			err = fit.CheckRecorded(file)
 		}
 		if err != nil {
 			return invalid(fmt.Errorf("--capacity-from: %w", err))
@@ -178,40 +175,6 @@ func fitRequests(cmd *cobra.Command, from, out string, flags *fitFlags) error {
 		return err
 	}
 	return render.Text(cmd.OutOrStdout(), d, format.TextOptions{})
-}
-
-// notRecorded returns why a file has no recorded requests, if it is compressed or the log of a server. Other errors are those of its
-// reader.
-func notRecorded(name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	head, err := io.ReadAll(io.LimitReader(file, 1<<20))
-	switch {
-	case err != nil:
-		return nil
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
-		return fmt.Errorf("%s: is compressed; want recorded requests: decompress it or, if it is the log of a server, import it", name)
-	}
-	if _, found, err := trace.NewReader(bytes.NewReader(head), name).Next(); found && err == nil {
-		return nil
-	}
-	log, err := logfile.Open(bytes.NewReader(head), name, logfile.Options{Reference: time.Now()}) // only its format matters
-	if err != nil {
-		return nil
-	}
-	var e serverlog.Entry
-	for range 100 {
-		switch err := log.Next(&e); err {
-		case nil:
-			return fmt.Errorf("%s: is the log of a server; want recorded requests: 'apfsim import %s -o DIR' makes a folder with them", name, quoted(name))
-		case io.EOF:
-			return nil
-		}
-	}
-	return nil
 }
 
 // openUntil opens a file that can be read until the context is cancelled.

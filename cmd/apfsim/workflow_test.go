@@ -107,7 +107,7 @@ func TestPullRequestAction(t *testing.T) {
 		name, from, to string
 		inputs         map[string]string // beside those of the guide
 		failing        string            // the step that fails
-		summary        []string          // what is in it; nil if there is none
+		summary        []string          // what the summary contains; nil without a summary
 	}{
 		{"no change", "", "", nil, "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
 		{"more queues", "queues: 128", "queues: 256", nil, "", []string{"### Limits: no limit is significantly exceeded"}},

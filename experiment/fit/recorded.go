@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +17,8 @@ import (
 	"apfsim/document"
 	"apfsim/sim/random"
 	"apfsim/sim/trace"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/serverlog"
 )
 
 // Entry is one recorded request: what a trace says, and what a request log adds as far as it is known.
@@ -136,4 +140,38 @@ func (e *Entry) parse(text []byte, lastNs int64) (column int, field, problem str
 		return 1, "", "has neither resource nor path; want one of them"
 	}
 	return 0, "", ""
+}
+
+// CheckRecorded returns an error that says what a file is instead of recorded requests, if it is compressed or the log of a server. What
+// else is wrong with it is said when it is read.
+func CheckRecorded(name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, 1<<20))
+	switch {
+	case err != nil:
+		return nil
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return fmt.Errorf("%s: is compressed; want recorded requests: decompress it or, if it is the log of a server, import it", name)
+	}
+	if _, found, err := trace.NewReader(bytes.NewReader(head), name).Next(); found && err == nil {
+		return nil
+	}
+	log, err := logfile.Open(bytes.NewReader(head), name, logfile.Options{Reference: time.Unix(0, 0)}) // the year of its lines does not matter
+	if err != nil {
+		return nil
+	}
+	var e serverlog.Entry
+	for range 100 {
+		switch err := log.Next(&e); err {
+		case nil:
+			return fmt.Errorf("%s: is the log of a server; want recorded requests: 'apfsim import %s -o DIR' makes a folder with them", name, name)
+		case io.EOF:
+			return nil
+		}
+	}
+	return nil
 }

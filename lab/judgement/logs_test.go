@@ -84,7 +84,7 @@ func writeLog(t *testing.T, dir string, sc *scenario.Scenario, lines []incidentl
 	return l
 }
 
-// read finds out what lines show. Without users, nobody knows who was limited.
+// read finds out what lines show. Without users, it is unknown who was limited.
 func (l *logOf) read(truth *scenario.Truth, f form, in []*incidentlogs.Line) {
 	type counts struct {
 		sent, notServed int
@@ -207,7 +207,7 @@ func compareLog(truth *scenario.Truth, f form, l *logOf, v *result.Overall) (wro
 		}
 		add(byStatus, fmt.Sprintf("%s (%s)", v.Status, v.Sentence), want)
 	}
-	if f.audit { // else nobody knows who sent a request
+	if f.audit { // an httplog alone has no users
 		missing := slices.Clone(l.harmed)
 		for i := range v.Harmed {
 			h := &v.Harmed[i]

@@ -78,7 +78,7 @@ func (m *Machine) speedOf(n float64) float64 {
 // N returns how many jobs the machine works on.
 func (m *Machine) N() int { return len(m.heap) }
 
-// Speed returns the speed v(n) at which each of them progresses, or at which one would if there is none.
+// Speed returns the speed v(n) at which each request progresses; without requests, that of a single one.
 func (m *Machine) Speed() float64 { return m.speedOf(float64(max(1, m.N()))) }
 
 // Factor returns the speed s of the machine itself.
