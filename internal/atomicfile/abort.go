@@ -1,6 +1,8 @@
 package atomicfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +18,8 @@ var changing sync.RWMutex
 var unfinished struct {
 	sync.Mutex
 	files   map[string]bool
-	folders []string // outer folders first
+	folders []string // those that the process has created; outer folders first
+	used    []string // those that sets use, once for each set
 }
 
 // Abort removes the temporary files that the process is writing, and the folders that it has created for them
@@ -51,28 +54,43 @@ func ended(name string) {
 	delete(unfinished.files, name)
 }
 
-// beganFolders adds folders to those that Abort removes.
-func beganFolders(dirs []string) {
+// makeFolder creates a folder that a set is about to use, and the folders around it.
+func makeFolder(dir string) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	unfinished.folders = append(unfinished.folders, dirs...)
+	var missing []string
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	slices.Reverse(missing)
+	unfinished.folders = append(unfinished.folders, missing...)
+	unfinished.used = append(unfinished.used, dir)
+	return os.MkdirAll(dir, 0o777)
 }
 
-// endedFolders removes folders from those that Abort removes.
-func endedFolders(dirs []string) {
+// endedFolders ends the use of folders by a set. With keep, they remain. Otherwise those are removed that the
+// process has created, that are empty, and that no other set uses.
+func endedFolders(dirs []string, keep bool) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	unfinished.folders = slices.DeleteFunc(unfinished.folders, func(dir string) bool { return slices.Contains(dirs, dir) })
-}
-
-// removeUnused removes the folders that are empty, inner ones first, and in which no set is about to make one.
-func removeUnused(dirs []string) {
-	unfinished.Lock()
-	defer unfinished.Unlock()
-	for _, dir := range slices.Backward(dirs) {
-		within := dir + string(filepath.Separator)
-		if !slices.ContainsFunc(unfinished.folders, func(other string) bool { return other == dir || strings.HasPrefix(other, within) }) {
-			os.Remove(dir) // fails if the folder is not empty
+	for _, dir := range dirs {
+		if i := slices.Index(unfinished.used, dir); i >= 0 {
+			unfinished.used = slices.Delete(unfinished.used, i, i+1)
+		}
+	}
+	for i, made := range slices.Backward(unfinished.folders) {
+		holds := func(dir string) bool {
+			return dir == made || strings.HasPrefix(dir, made+string(filepath.Separator))
+		}
+		if !slices.ContainsFunc(dirs, holds) || !keep && slices.ContainsFunc(unfinished.used, holds) {
+			continue
+		}
+		unfinished.folders = slices.Delete(unfinished.folders, i, i+1)
+		if !keep {
+			os.Remove(made) // fails if the folder is not empty
 		}
 	}
 }

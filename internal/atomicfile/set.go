@@ -27,7 +27,7 @@ import (
 type Set struct {
 	files []*File
 	stale []string // files that Commit removes
-	made  []string // folders that MakeFolder created, outer folders first
+	used  []string // the folders of MakeFolder
 }
 
 // Create creates a file of the set.
@@ -57,19 +57,11 @@ func (s *Set) Files() []*File { return s.files }
 
 // MakeFolder creates a folder for files of the set, and the folders around it.
 func (s *Set) MakeFolder(dir string) error {
-	var missing []string
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			break
-		}
-		missing = append(missing, at)
-	}
-	slices.Reverse(missing)
 	changing.RLock()
 	defer changing.RUnlock()
-	s.made = append(s.made, missing...)
-	beganFolders(missing)
-	return os.MkdirAll(dir, 0o777)
+	dir = filepath.Clean(dir)
+	s.used = append(s.used, dir)
+	return makeFolder(dir)
 }
 
 // Commit gives all files their final names. If it fails, it undoes what it has done, the error
@@ -138,26 +130,25 @@ func (s *Set) Commit() (err error) {
 		f.done = true
 		ended(f.file.Name())
 	}
-	endedFolders(s.made)
+	endedFolders(s.used, true)
 	for _, old := range replaced {
 		if failure := os.Remove(old); failure != nil && err == nil {
 			// The set is complete, so that nothing is to be undone.
 			err, undo = fmt.Errorf("a file of an earlier run cannot be removed: %w", failure), nil
 		}
 	}
-	s.files, s.stale, s.made = nil, nil, nil
+	s.files, s.stale, s.used = nil, nil, nil
 	return err
 }
 
 // Discard removes the temporary files, and the folders that MakeFolder created unless other files
-// are in them, or another set is making a folder there. After a successful Commit it does nothing.
+// are in them, or another set uses them. After a successful Commit it does nothing.
 func (s *Set) Discard() error {
 	var failures []error
 	for _, f := range s.files {
 		failures = append(failures, f.Discard())
 	}
-	endedFolders(s.made)
-	removeUnused(s.made)
-	s.files, s.stale, s.made = nil, nil, nil
+	endedFolders(s.used, false)
+	s.files, s.stale, s.used = nil, nil, nil
 	return errors.Join(failures...)
 }

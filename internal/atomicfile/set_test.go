@@ -218,3 +218,26 @@ func TestAFailedSetLeavesTheFolderOfAnother(t *testing.T) {
 		}
 	}
 }
+
+// Of two runs that write into one folder, one fails before the other has a file there: that one writes its file. If it
+// fails too, the folder that neither found is removed.
+func TestTheLastSetRemovesTheFolder(t *testing.T) {
+	for _, succeeds := range []bool{true, false} {
+		out := filepath.Join(t.TempDir(), "out")
+		var failed, other Set
+		if err := errors.Join(failed.MakeFolder(out), other.MakeFolder(out), failed.Discard(), other.Write(filepath.Join(out, "a"), []byte("1"))); err != nil {
+			t.Fatal(err)
+		}
+		if succeeds {
+			if err := other.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := other.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(out); (err == nil) != succeeds {
+			t.Errorf("succeeds %v: %v", succeeds, err)
+		}
+	}
+}
