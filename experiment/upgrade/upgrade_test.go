@@ -60,7 +60,7 @@ func answer(t *testing.T, o Options) *Answer {
 }
 
 // few makes the rolling restarts of the library smaller: two servers, a tenth of the clients, and no time but what they need.
-var few = []string{"spec.workload[controllers].clients=6", "spec.workload[watchers].clients=30", "spec.servers.replicas=2",
+var few = []string{"spec.workload[controllers].clients=6", "spec.workload[controllers].arrivals.closed.think.exponential.mean=100ms", "spec.workload[watchers].clients=30", "spec.servers.replicas=2",
 	"spec.duration=1m", "spec.events=[{at: 20s, rollout: {}}]"}
 
 // share returns the part of n fresh rollouts in which no request is refused with a delay, and with any of the graces and
