@@ -369,6 +369,14 @@ live-parts: ## test the parts of the live test, and apfsim-live, without a serve
 library: ## test the module that uses apfsim as a library
 	cd docs/examples/library && go vet ./... && go test -count=1 ./...
 
+.PHONY: schema
+schema: ## write the JSON Schema of scenario files, sim/scenario/schema.json, from the Go types
+	go run -C lab/schema .
+
+.PHONY: schema-current
+schema-current: ## check that make schema would change nothing
+	cd lab/schema && go vet ./... && go test -count=1 ./...
+
 .PHONY: layout
 layout: ## write the table of packages into docs/background/layout.md, and the API into docs/reference/api.txt
 	go run ./docs/layout
@@ -380,7 +388,7 @@ lint: ## check formatting, go vet and staticcheck
 	go run $(STATICCHECK) ./...
 
 # The folders of the other modules. That of lab/conformance/releases/driver is written anew for each release.
-OTHER_MODULES := live lab/live lab/live/binaries lab/conformance lab/conformance/maintain release docs/examples/library
+OTHER_MODULES := live lab/live lab/live/binaries lab/conformance lab/conformance/maintain lab/schema release docs/examples/library
 
 .PHONY: lint-all
 lint-all: lint ## check all modules, as make lint does the main one

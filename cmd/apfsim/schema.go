@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"apfsim/sim/scenario"
 
 	"github.com/spf13/cobra"
@@ -16,11 +18,7 @@ func newSchema() *cobra.Command {
 		Example: "  apfsim schema > apfsim.schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := scenario.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(text)
+			_, err := fmt.Fprint(cmd.OutOrStdout(), scenario.Schema)
 			return err
 		},
 	}

@@ -119,6 +119,5 @@ type SchemaOf struct {
 }
 
 func schema(context.Context, *struct{}, Progress) (*SchemaOf, error) {
-	text, err := scenario.Schema()
-	return &SchemaOf{text}, err
+	return &SchemaOf{json.RawMessage(scenario.Schema)}, nil
 }

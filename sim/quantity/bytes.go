@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Bytes is a number of bytes, written as Kubernetes writes quantities: a number alone, or with one of
@@ -54,15 +52,4 @@ func ParseBytes(written string) (Bytes, error) {
 		return 0, fmt.Errorf("%s is more than %d TiB", written, mostBytes>>40)
 	}
 	return Bytes(math.Round(value * factor)), nil
-}
-
-// JSONSchema describes the type.
-func (Bytes) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		OneOf: []*jsonschema.Schema{
-			{Type: "string", Pattern: `^ *\+?([0-9]+\.?[0-9]*|\.[0-9]+) *(k|M|G|T|Ki|Mi|Gi|Ti)?B?$`},
-			{Type: "integer", Minimum: "0"},
-		},
-		Description: "A number of bytes, such as 512MiB or 16GiB.",
-	}
 }

@@ -1,12 +1,8 @@
 package quantity
 
 import (
-	"reflect"
-
 	"apfsim/document"
 	"apfsim/sim/random"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Distribution is a distribution of durations: a duration alone, which is constant, or an
@@ -25,8 +21,8 @@ func Constant(t Duration) Distribution {
 	return Distribution{c}
 }
 
-// kinds is a Distribution as it is in a file: one of the fields is set.
-type kinds struct {
+// DistributionKinds is a [Distribution] as it is in a file: one of the fields is set.
+type DistributionKinds struct {
 	Constant    *Duration        `json:"constant,omitempty" jsonschema_description:"Always the same; a duration alone means the same."`
 	Uniform     *uniformKind     `json:"uniform,omitempty" jsonschema_description:"All values from min to max are equally likely."`
 	Exponential *exponentialKind `json:"exponential,omitempty" jsonschema_description:"Distributed like the time between the events of a Poisson process."`
@@ -62,7 +58,7 @@ type empiricalKind struct {
 	Weights []float64  `json:"weights,omitempty" jsonschema_description:"One for each value; without them, all values are equally likely."`
 }
 
-var kindNames = document.FieldNames[kinds]()
+var kindNames = document.FieldNames[DistributionKinds]()
 
 // UnmarshalDocument implements document.Unmarshaler.
 func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
@@ -77,7 +73,7 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		*dist = Constant(t)
 		return
 	}
-	var k kinds
+	var k DistributionKinds
 	d.DecodeOneOf(n, path, kindNames, &k)
 	// A wrong distribution is not reported as missing as well.
 	*dist = Constant(0)
@@ -131,24 +127,4 @@ func (dist *Distribution) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		return
 	}
 	dist.Distribution = made
-}
-
-// JSONSchema describes the type.
-func (Distribution) JSONSchema() *jsonschema.Schema {
-	one := uint64(1)
-	duration := &jsonschema.Schema{Ref: "#/$defs/Duration"}
-	r := jsonschema.Reflector{DoNotReference: true, Anonymous: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
-		if t == reflect.TypeFor[Duration]() {
-			copied := *duration // each field adds a description of its own
-			return &copied
-		}
-		return nil
-	}}
-	object := r.Reflect(kinds{})
-	object.Version = ""
-	object.MinProperties, object.MaxProperties = &one, &one
-	return &jsonschema.Schema{
-		OneOf:       []*jsonschema.Schema{duration, object},
-		Description: "A distribution of durations: a duration alone, which is constant, or one of the kinds.",
-	}
 }

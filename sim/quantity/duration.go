@@ -1,15 +1,12 @@
 // Package quantity reads the quantities of a scenario file: durations, rates, numbers of bytes and
 // distributions of durations. A struct that a document is decoded into has fields of these types;
-// each is decoded from text with its unit, is checked against its bounds then, and describes itself
-// in the JSON Schema of the file.
+// each is decoded from text with its unit, and is checked against its bounds then.
 package quantity
 
 import (
 	"time"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Duration is a time span in nanoseconds, from 0 to [Longest], written as Go does: 500ms, 60s,
@@ -40,16 +37,5 @@ func (t *Duration) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 		d.Fail(n, path, "%s is more than a hundred years", n.Text)
 	default:
 		*t = Duration(value)
-	}
-}
-
-// JSONSchema describes the type.
-func (Duration) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		OneOf: []*jsonschema.Schema{
-			{Type: "string", Pattern: `^\+?([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^0$`},
-			{Const: 0},
-		},
-		Description: "A time span, such as 500ms, 60s or 1h30m.",
 	}
 }

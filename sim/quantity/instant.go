@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Instant is a time of day on a date, in nanoseconds since 1970 UTC, written as RFC 3339 has it: 2026-11-22T14:03:00Z. It is 0
@@ -25,9 +23,4 @@ func (t *Instant) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 	default:
 		*t = Instant(value.UnixNano())
 	}
-}
-
-// JSONSchema describes the type.
-func (Instant) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Format: "date-time", Description: "A time of day on a date, such as 2026-11-22T14:03:00Z."}
 }

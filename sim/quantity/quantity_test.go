@@ -142,7 +142,7 @@ func TestDistributions(t *testing.T) {
 // The schema takes a field for required when its tag lacks omitempty, the decoder when it is
 // tagged as required: both must agree.
 func TestTagsAgreeOnWhatIsRequired(t *testing.T) {
-	kind := reflect.TypeFor[kinds]()
+	kind := reflect.TypeFor[DistributionKinds]()
 	for i := range kind.NumField() {
 		typ := kind.Field(i).Type.Elem()
 		if typ.Kind() != reflect.Struct {

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Rate is a number of events per second, written per second, minute or hour: 100/s, 5/m,
@@ -42,14 +40,5 @@ func (r *Rate) UnmarshalDocument(d *document.Decoder, n *document.Node, path str
 		d.Fail(n, path, "%s is more than 1e9/s, one per nanosecond", n.Text)
 	default:
 		*r = Rate(value / seconds)
-	}
-}
-
-// JSONSchema describes the type.
-func (Rate) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		Type:        "string",
-		Pattern:     `^ *[+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)? */ *[smh] *$`,
-		Description: "Events per second, minute or hour, such as 100/s, 5/m or 10/h.",
 	}
 }

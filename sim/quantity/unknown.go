@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Unknown is the distribution of a field's value that is not known: of a number, a duration or a number of bytes, as the
@@ -23,8 +21,8 @@ type Unknown struct {
 	weights     []float64 // one for each of the values; nil: all are equally likely
 }
 
-// unknownKinds is an Unknown as it is in a file: one of the fields is set.
-type unknownKinds struct {
+// UnknownKinds is an [Unknown] as it is in a file: one of the fields is set.
+type UnknownKinds struct {
 	Uniform    *rangeKind  `json:"uniform,omitempty" jsonschema_description:"All values from min to max are equally likely; whole numbers if min and max are."`
 	LogUniform *rangeKind  `json:"logUniform,omitempty" jsonschema_description:"The logarithm of the value is uniform: as many values are from 1 to 10 as from 10 to 100."`
 	Empirical  *valuesKind `json:"empirical,omitempty" jsonschema_description:"One of the values, with a probability in proportion to its weight."`
@@ -40,7 +38,7 @@ type valuesKind struct {
 	Weights []float64 `json:"weights,omitempty" jsonschema_description:"One for each value; without them, all values are equally likely."`
 }
 
-var unknownNames = document.FieldNames[unknownKinds]()
+var unknownNames = document.FieldNames[UnknownKinds]()
 
 // scalar is a value without parts, and its size if it is a number, a duration or a number of bytes.
 type scalar struct {
@@ -82,11 +80,6 @@ func (s *scalar) UnmarshalDocument(d *document.Decoder, n *document.Node, path s
 	}
 }
 
-// JSONSchema describes the type.
-func (scalar) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}}, Description: "A value as the field has it."}
-}
-
 // UnmarshalDocument implements document.Unmarshaler.
 func (u *Unknown) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	before := len(d.Errors)
@@ -94,7 +87,7 @@ func (u *Unknown) UnmarshalDocument(d *document.Decoder, n *document.Node, path 
 		d.Fail(n, path, "is %v; want a distribution, as {uniform: {min: 8, max: 64}}", n.Kind)
 		return
 	}
-	var k unknownKinds
+	var k UnknownKinds
 	d.DecodeOneOf(n, path, unknownNames, &k)
 	if len(d.Errors) > before {
 		return
@@ -206,15 +199,4 @@ func (u Unknown) String() string {
 		return fmt.Sprintf("%s to %s", u.least.text, u.most.text)
 	}
 	return strings.Join(u.values, " or ")
-}
-
-// JSONSchema describes the type.
-func (Unknown) JSONSchema() *jsonschema.Schema {
-	one := uint64(1)
-	r := jsonschema.Reflector{DoNotReference: true, Anonymous: true}
-	object := r.Reflect(unknownKinds{})
-	object.Version = ""
-	object.MinProperties, object.MaxProperties = &one, &one
-	object.Description = "The distribution of a value that is not known."
-	return object
 }

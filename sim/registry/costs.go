@@ -3,8 +3,6 @@ package registry
 import (
 	"apfsim/document"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Costs are the processor time that a server needs to serve requests, each alone on an idle server and without etcd,
@@ -72,16 +70,6 @@ func (c *Costs) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 		d.Fail(n, path, "is %v; want Default or an object", n.Kind)
 	case n.Text != "Default":
 		d.Fail(n, path, "%q: want Default or an object%s", document.Abridge(n.Text), document.Suggest(n.Text, []string{"Default"}))
-	}
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Costs) JSONSchemaExtend(s *jsonschema.Schema) {
-	table := *s
-	*s = jsonschema.Schema{
-		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"Default"}}, &table},
-		Description: "What serving a request takes of a server's processor time; Default, or the costs that differ.",
-		Default:     "Default",
 	}
 }
 

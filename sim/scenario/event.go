@@ -4,8 +4,6 @@ import (
 	"apfsim/core/config"
 	"apfsim/document"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Event is a change during a run: of the flow-control configuration, or of servers.
@@ -27,13 +25,6 @@ var eventKinds = append([]string{"apply"}, document.FieldNames[ServerChange]()..
 func (e *Event) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Event
 	d.DecodeOneOf(n, path, eventKinds, (*plain)(e))
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Event) JSONSchemaExtend(s *jsonschema.Schema) {
-	for _, kind := range eventKinds {
-		s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{kind}})
-	}
 }
 
 // Change replaces objects by those of the same kind and name, adds others, and removes some. A

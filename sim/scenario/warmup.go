@@ -5,8 +5,6 @@ import (
 
 	"apfsim/document"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Warmup is the time at the beginning of a run that is not in its statistics: a duration, or the word auto.
@@ -42,17 +40,6 @@ func (w *Warmup) UnmarshalDocument(d *document.Decoder, n *document.Node, path s
 		return
 	}
 	w.Duration.UnmarshalDocument(d, n, path)
-}
-
-// JSONSchema describes the type.
-func (Warmup) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		OneOf: []*jsonschema.Schema{
-			{Ref: "#/$defs/Duration"},
-			{Const: autoWarmup},
-		},
-		Description: "A time span, such as 500ms, 60s or 1h30m, or auto.",
-	}
 }
 
 // LongestWarmup returns the longest warm-up that the runs may have: the given one, or half of the run for auto.

@@ -7,8 +7,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
-
-	"github.com/invopop/jsonschema"
 )
 
 // AdjustmentPhase says when a server adjusts the limits of the levels: After the server's start and
@@ -47,16 +45,6 @@ func (p *AdjustmentPhase) UnmarshalDocument(d *document.Decoder, n *document.Nod
 		d.Fail(n, path, "%s is not within one period of the adjustments; use %s (did you mean %q?)", n.Text, want, same)
 	default:
 		p.After = quantity.Duration(after)
-	}
-}
-
-// JSONSchema describes the type.
-func (AdjustmentPhase) JSONSchema() *jsonschema.Schema {
-	duration := quantity.Duration(0).JSONSchema().OneOf
-	return &jsonschema.Schema{
-		OneOf:       append([]*jsonschema.Schema{{Const: randomPhase}}, duration...),
-		Default:     "0s",
-		Description: "When the limits of the priority levels are adjusted: so long after the server's start, and then every 10s; at least 0s and less than 10s. Or random: drawn for each server and each seed.",
 	}
 }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -9,8 +8,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/machine"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Ways in which a server limits its requests.
@@ -95,20 +92,6 @@ func (s *Settings) ReleaseRules(version Version) (*rules.Rules, error) {
 // its release.
 type FeatureGates map[string]bool
 
-// JSONSchema describes the type.
-func (FeatureGates) JSONSchema() *jsonschema.Schema {
-	properties := jsonschema.NewProperties()
-	for _, gate := range rules.Gates() {
-		properties.Set(gate, &jsonschema.Schema{Type: "boolean"})
-	}
-	return &jsonschema.Schema{
-		Type:                 "object",
-		Properties:           properties,
-		AdditionalProperties: jsonschema.FalseSchema,
-		Description:          "--feature-gates, those on which flow control depends; each must exist in the release and not be locked.",
-	}
-}
-
 // Version is a release of Kubernetes: "1.26", which stands for its newest patch release, or
 // "1.26.8". A file may also name it as kubectl prints it, see rules.Canonical.
 type Version string
@@ -144,30 +127,4 @@ func (v *Versions) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 	}
 	*v = make(Versions, 1)
 	d.Decode(n, path, &(*v)[0])
-}
-
-// JSONSchema describes the type.
-func (Versions) JSONSchema() *jsonschema.Schema {
-	one := Version("").JSONSchema()
-	each := *one
-	each.Default, each.Examples = nil, nil
-	least := uint64(1)
-	return &jsonschema.Schema{
-		OneOf:       []*jsonschema.Schema{one, {Type: "array", Items: &each, MinItems: &least}},
-		Default:     one.Default,
-		Description: "Release of all servers, or a list with one for each.",
-	}
-}
-
-// JSONSchema describes the type.
-func (Version) JSONSchema() *jsonschema.Schema {
-	releases := rules.Versions()
-	return &jsonschema.Schema{
-		Type:     "string",
-		Pattern:  `^v?1\.[1-9][0-9]*(\.(0|[1-9][0-9]*))?([-+].*)?$`,
-		Default:  rules.Latest().Version,
-		Examples: []any{releases[len(releases)-1], releases[0]},
-		Description: fmt.Sprintf("Release of the servers: a minor release from %s to %s, which stands for its newest patch release, or a patch release; also as kubectl prints it, such as v1.33.4-gke.100.",
-			releases[0], releases[len(releases)-1]),
-	}
 }

@@ -9,8 +9,6 @@ import (
 	"apfsim/sim/random"
 	"apfsim/sim/registry"
 	"apfsim/sim/store"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Store holds the settings of etcd, which keeps the objects, and of what servers do to serve them.
@@ -40,18 +38,6 @@ func (w *WatchCache) UnmarshalDocument(d *document.Decoder, n *document.Node, pa
 		d.Fail(n, path, "%q: want true, false or a list of the resources without one", document.Abridge(n.Text))
 	default:
 		d.Fail(n, path, "is %v; want true, false or a list of the resources without one", n.Kind)
-	}
-}
-
-// JSONSchema describes the type.
-func (WatchCache) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		OneOf: []*jsonschema.Schema{
-			{Type: "boolean"},
-			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
-		},
-		Default:     true,
-		Description: "Whether the servers have watch caches; or a list of the resources without one, such as configmaps or deployments.apps. Events never have one.",
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Arrivals says when a client sends its requests: exactly one of the fields is set.
@@ -29,12 +27,6 @@ var arrivalKinds = document.FieldNames[Arrivals]()
 func (a *Arrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Arrivals
 	d.DecodeOneOf(n, path, arrivalKinds, (*plain)(a))
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Arrivals) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.Description = "When a client sends its requests: one of the processes. Rates are per client."
-	s.MinProperties, s.MaxProperties = one, one
 }
 
 // arrivals checks the arrival process of a workload.

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Behaviour is the scripted behaviour of the clients of a workload. Exactly one field is given.
@@ -28,12 +26,6 @@ var kindNames = document.FieldNames[Behaviour]()
 func (b *Behaviour) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Behaviour
 	d.DecodeOneOf(n, path, kindNames, (*plain)(b))
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Behaviour) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.MinProperties, s.MaxProperties = one, one
-	s.Description = "What the clients do, in the place of request and arrivals: one of the behaviours."
 }
 
 // A kind is one of the kinds of clients that behave. The fields of [Behaviour] are the kinds that there are: their

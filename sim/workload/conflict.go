@@ -8,8 +8,6 @@ import (
 	"apfsim/sim/api"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Conflict is how often a write is tried again after a conflict (k8s.io/client-go, util/retry): after
@@ -35,11 +33,6 @@ func (c *Conflict) UnmarshalDocument(d *document.Decoder, n *document.Node, path
 		type plain Conflict
 		d.Decode(n, path, (*plain)(c))
 	})
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Conflict) JSONSchemaExtend(s *jsonschema.Schema) {
-	orNamed(s, "None", "None", "Default", "Backoff")
 }
 
 // defaultBackoff is client-go's retry.DefaultBackoff. Its retry.DefaultRetry is what the tags of Conflict say.

@@ -6,8 +6,6 @@ import (
 
 	"apfsim/core/classify"
 	"apfsim/document"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Identity is the user that sends requests: exactly one of user, service account, node and
@@ -26,15 +24,6 @@ var identityKinds = []string{"user", "serviceAccount", "node", "anonymous"}
 func (id *Identity) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	type plain Identity
 	d.DecodeOneOf(n, path, identityKinds, (*plain)(id))
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Identity) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf(identityKinds...)
-	s.DependentRequired = map[string][]string{"groups": {"user"}}
-	if anonymous, ok := s.Properties.Get("anonymous"); ok {
-		anonymous.Const = true
-	}
 }
 
 func (id *Identity) given() bool {

@@ -8,8 +8,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Kubeadm is the value of Probes for those that kubeadm gives to a server.
@@ -51,16 +49,6 @@ func (p *Probes) UnmarshalDocument(d *document.Decoder, n *document.Node, path s
 			document.Suggest(n.Text, []string{Kubeadm}))
 	default:
 		p.kubeadm = true
-	}
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Probes) JSONSchemaExtend(s *jsonschema.Schema) {
-	table := *s
-	*s = jsonschema.Schema{
-		OneOf: []*jsonschema.Schema{{Type: "string", Enum: []any{Kubeadm}}, &table},
-		Description: "How the kubelets of the servers probe and restart them: Kubeadm for the probes that kubeadm gives to a server of the release of the first server, " +
-			"or the probes; without it, only events and startup.restartAfter start a server again.",
 	}
 }
 

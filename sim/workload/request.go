@@ -11,8 +11,6 @@ import (
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 	"apfsim/sim/trace"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Request is a template of requests: for a resource, or for a path. In each of its
@@ -67,16 +65,6 @@ var serverWatch = func() quantity.Distribution {
 	}
 	return quantity.Distribution{Distribution: u}
 }()
-
-// JSONSchemaExtend completes the description of the type.
-func (Request) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf("resource", "path")
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (WeightedRequest) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.OneOf = requireOneOf("resource", "path")
-}
 
 // CheckRequest fills in the defaults of a request, and checks it and its sender as those of a
 // workload.

@@ -3,8 +3,6 @@ package workload
 import (
 	"apfsim/document"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Retry says what a client does after a request that has failed: it was rejected, or there was no response.
@@ -33,16 +31,6 @@ func (r *Retry) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 	default:
 		d.Fail(n, path, "%q: want None, ClientGo or an object with maxRetries and backoff%s",
 			document.Abridge(n.Text), document.Suggest(n.Text, names))
-	}
-}
-
-// JSONSchemaExtend completes the description of the type.
-func (Retry) JSONSchemaExtend(s *jsonschema.Schema) {
-	parameters := *s
-	*s = jsonschema.Schema{
-		OneOf:       []*jsonschema.Schema{{Type: "string", Enum: []any{"None", "ClientGo"}}, &parameters},
-		Description: "What a client does after a request that has failed: None gives up; ClientGo sends it again after Retry-After, or a second after the connection broke if it only reads, up to 10 times; or the parameters.",
-		Default:     "None",
 	}
 }
 

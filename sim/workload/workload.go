@@ -19,8 +19,6 @@ import (
 	"apfsim/core/request"
 	"apfsim/document"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Workload is a number of clients that are all the same.
@@ -103,19 +101,6 @@ func (w *Workload) inOrder() bool { return w.Order == Sequence || w.Order == Onc
 
 // evenWeight is the weight of the only request of a workload, whatever the weights of others are.
 const evenWeight = 1
-
-// JSONSchemaExtend completes the description of the type.
-func (Workload) JSONSchemaExtend(s *jsonschema.Schema) {
-	trace := jsonschema.NewProperties()
-	trace.Set("arrivals", &jsonschema.Schema{Required: []string{"trace"}})
-	s.If = &jsonschema.Schema{Properties: trace, Required: []string{"arrivals"}}
-	s.Then = &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: requireOneOf("as", "request", "requests", "execution")}}
-	requests := requireOneOf("request", "requests")
-	for _, r := range requests {
-		r.Required = append(r.Required, "arrivals")
-	}
-	s.Else = &jsonschema.Schema{Required: []string{"as"}, OneOf: append(requests, requireOneOf("behaviour")...)}
-}
 
 // EndNs returns when the workload sends its last request, in nanoseconds from the start of the run:
 // at stop, or at the end of a run of the given duration.

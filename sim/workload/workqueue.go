@@ -6,8 +6,6 @@ import (
 	"apfsim/document"
 	"apfsim/sim/clock"
 	"apfsim/sim/quantity"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Queue is a work queue's limiter of failures (k8s.io/client-go, util/workqueue): an item that has failed n
@@ -27,9 +25,6 @@ func (q *Queue) UnmarshalDocument(d *document.Decoder, n *document.Node, path st
 		d.Decode(n, path, (*plain)(q))
 	})
 }
-
-// JSONSchemaExtend completes the description of the type.
-func (Queue) JSONSchemaExtend(s *jsonschema.Schema) { orNamed(s, "Default", "Default") }
 
 func (q *Queue) check(c *checker, path string) {
 	if q.Max < q.Base {

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"apfsim/core/rules"
 	"apfsim/document"
 	"apfsim/document/yaml"
 	"apfsim/sim/scenario"
@@ -31,12 +32,8 @@ type schemaChecker struct {
 
 func newSchemaChecker(t *testing.T) (*schemaChecker, map[string]any) {
 	t.Helper()
-	text, err := scenario.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var root map[string]any
-	if err := json.Unmarshal(text, &root); err != nil {
+	if err := json.Unmarshal([]byte(scenario.Schema), &root); err != nil {
 		t.Fatal(err)
 	}
 	return &schemaChecker{t, root["$defs"].(map[string]any)}, root
@@ -223,6 +220,17 @@ func TestSchemaTakesScenarios(t *testing.T) {
 	for name, text := range texts {
 		if problem := c.conforms(root, text); problem != "" {
 			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
+// The schema names the oldest and the newest release.
+func TestSchemaOfAVersion(t *testing.T) {
+	c, _ := newSchemaChecker(t)
+	text, newest := fmt.Sprint(c.defs["Versions"]), rules.Latest().Version
+	for _, want := range []string{"default:" + newest, "examples:[" + newest + " 1.18]", "from 1.18 to " + newest + ","} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the schema of a version does not say %q; run make schema: %s", want, text)
 		}
 	}
 }
