@@ -23,8 +23,8 @@ func options(t *testing.T, dir string) tune.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.Spec.Duration = quantity.Duration(3 * time.Minute)
-	return tune.Options{Scenario: sc, Kinds: tune.Usual, Probability: 0.9, Confidence: 0.95, Budget: 2000, Dir: dir, Version: "test"}
+	sc.Spec.Duration = quantity.Duration(90 * time.Second)
+	return tune.Options{Scenario: sc, Kinds: []string{"queues", "lending"}, Probability: 0.9, Confidence: 0.95, Budget: 2000, Dir: dir, Version: "test"}
 }
 
 // write runs a search and returns the files of its answer by name.
@@ -75,7 +75,7 @@ func TestSearchContinuesAndIsShared(t *testing.T) {
 		o := options(t, t.TempDir())
 		ctx, kill := context.WithCancel(t.Context())
 		o.Progress = func(done, _ int) {
-			if done == 4 {
+			if done == 1 {
 				kill()
 			}
 		}

@@ -87,8 +87,11 @@ func TestAnswerDoesNotDependOnCores(t *testing.T) {
 	var texts [2]bytes.Buffer
 	for i, cores := range []int{1, 3} {
 		before := runtime.GOMAXPROCS(cores)
-		a := solve(t, problems[fastest].file, tune.Usual, nil, 7)
+		a, err := tune.Run(t.Context(), options(t, ""))
 		runtime.GOMAXPROCS(before)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := json.NewEncoder(&texts[i]).Encode(a); err != nil {
 			t.Fatal(err)
 		}

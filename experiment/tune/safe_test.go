@@ -189,7 +189,7 @@ func waitsOfControlPlane(t *testing.T, sc *scenario.Scenario) (ns int64) {
 
 // A change that a search without the control plane in its scenario lists makes nobody of the control plane wait for more than 100 ms longer.
 func TestCandidatesSpareAControlPlaneThatIsNotInTheScenario(t *testing.T) {
-	const longerNs, each = 100_000_000, 12
+	const longerNs, each = 100_000_000, 6
 	ran := 0
 	for number := range *overloads {
 		text := strings.Replace(overload(number), "base: Mandatory", "base: Suggested", 1)
