@@ -275,7 +275,7 @@ profile: ## record the profile for profile-guided optimization
 	mkdir -p bin
 	go test ./sim -run '^$$' -bench '^BenchmarkRun$$/^[ABC]$$' -benchtime 5000000x -o bin/sim.test -cpuprofile bin/sim.pprof
 	go test ./sim -run '^$$' -bench '^BenchmarkRun$$/^G$$' -benchtime 500000x -o bin/sim.test -cpuprofile bin/store.pprof
-	go test ./cmd/apfsim -run '^TestLibrary$$' -count 5 -o bin/library.test -cpuprofile bin/library.pprof
+	go test ./cmd/apfsim -run '^TestLibrary$$' -o bin/library.test -cpuprofile bin/library.pprof
 	go tool pprof -proto bin/sim.pprof bin/store.pprof bin/library.pprof > $(PROFILE)
 	rm bin/*.test bin/*.pprof
 
@@ -431,7 +431,7 @@ race: ## test what has goroutines under the race detector, which needs a C compi
 nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	go test -race -timeout $(TIMEOUT) ./...
 	for module in live lab/live; do (cd $$module && go test -race -timeout $(TIMEOUT) ./...) || exit 1; done
-	go test ./cmd/apfsim -count=1 -timeout $(TIMEOUT) -run '^TestExamplesOfTheHelp$$' -args -long
+	go test ./cmd/apfsim -count=1 -timeout $(TIMEOUT) -run '^(TestExamplesOfTheHelp|TestLibrary)$$' -args -long
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
 	$(MAKE) conformance-nightly

@@ -22,6 +22,10 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
+// manyRequests are scenarios of millions of requests, which together take as long as all others.
+var manyRequests = []string{"collapse-with-priorities", "congestion-collapse", "day-of-5000-nodes", "kubelets-close-connections-5000",
+	"kubelets-close-connections-5000-idle", "metastable-collapse", "more-seats-less-throughput"}
+
 // Every scenario of the library runs, its thresholds hold, and what came of it is what came
 // of it when the golden files were written: of a change in what is decided, the difference
 // of these files shows whom it helps and whom it hurts.
@@ -32,6 +36,9 @@ func TestLibrary(t *testing.T) {
 	})
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			if slices.Contains(manyRequests, name) && !*long && !*rewrite {
+				t.Skip("make nightly runs it")
+			}
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
 			if status := execute([]string{"run", name, "--replications", "1", "--format", "json"}, &stdout, &stderr); status != statusDone {

@@ -79,15 +79,18 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 // each step takes the flow with the most queues that are not covered yet and, of several such flows,
 // the one with the greatest service.
 func CoverOf(queues []int, flows []*result.Flow) []*result.Flow {
-	missing := slices.Clone(queues)
+	missing := make([]bool, 1+slices.Max(queues)) // by queue
+	for _, q := range queues {
+		missing[q] = true
+	}
 	var cover []*result.Flow
-	for len(missing) > 0 {
+	for left := len(queues); left > 0; {
 		var best *result.Flow
 		most := 0
 		for _, f := range flows {
 			n := 0
-			for _, q := range missing {
-				if slices.Contains(f.Hand, q) {
+			for _, q := range f.Hand {
+				if q < len(missing) && missing[q] {
 					n++
 				}
 			}
@@ -99,7 +102,12 @@ func CoverOf(queues []int, flows []*result.Flow) []*result.Flow {
 			return nil
 		}
 		cover = append(cover, best)
-		missing = slices.DeleteFunc(missing, func(q int) bool { return slices.Contains(best.Hand, q) })
+		left -= most
+		for _, q := range best.Hand {
+			if q < len(missing) {
+				missing[q] = false
+			}
+		}
 	}
 	return cover
 }
