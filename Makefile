@@ -1,5 +1,6 @@
 # apfsim: run `make help` for the targets.
 
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
@@ -140,8 +141,7 @@ TIMEOUT := 3h
 
 .PHONY: test
 test: ## run all tests
-	go build -o bin/testprogress ./internal/testprogress
-	go test -json -timeout $(TIMEOUT) ./... | bin/testprogress
+	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -timeout $(TIMEOUT) ./...
 
 LOGS := 200
 
