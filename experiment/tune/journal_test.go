@@ -23,7 +23,7 @@ func options(t *testing.T, dir string) tune.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.Spec.Duration = quantity.Duration(90 * time.Second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(10*time.Second), quantity.Duration(40*time.Second)
 	return tune.Options{Scenario: sc, Kinds: []string{"queues", "lending"}, Probability: 0.9, Confidence: 0.95, Budget: 2000, Dir: dir, Version: "test"}
 }
 
