@@ -2,12 +2,9 @@ package fit_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -72,12 +69,9 @@ func complete(t testing.TB, log string, runs int) (*fit.Fitted, *check.Report) {
 // The statistics of the bursts of each workload and of all requests are those of the log: whatever its process is, it is
 // fitted, or its requests are replayed, and the report says so.
 func TestBurstsAreThoseOfTheLog(t *testing.T) {
-	table := []string{"| Recorded arrivals | Fitted | dispersion 0.1s | 1s | 10s | 60s | largest second | autocorrelation 1s | 10s |",
-		"|---|---|---:|---:|---:|---:|---:|---:|---:|"}
 	for _, p := range processes {
 		t.Run(p.name, func(t *testing.T) {
 			f, r := complete(t, recordMinutes(t, p.workloads, 11), check.DefaultRuns)
-			table = append(table, tableRow(p.name, f, r))
 			rows, within := 0, 0
 			for _, row := range r.Check.Rows {
 				if !isOfBursts(row.Statistic) {
@@ -102,68 +96,7 @@ func TestBurstsAreThoseOfTheLog(t *testing.T) {
 			}
 		})
 	}
-	if len(table) == 2+len(processes) {
-		inGuide(t, "bursts", table)
-	}
 }
-
-// tableRow returns the row of a process in the guide: how it was fitted, and of the statistics of all requests those that
-// were recorded and the medians of the runs.
-func tableRow(name string, f *fit.Fitted, r *check.Report) string {
-	cells := []string{name}
-	fitted := []string{}
-	for _, w := range f.Report.Workloads {
-		fitted = append(fitted, w.Arrivals)
-	}
-	cells = append(cells, strings.Join(fitted, "; "))
-	for _, row := range r.Check.Rows {
-		if row.Group == "all" && isOfBursts(row.Statistic) {
-			cells = append(cells, number(row.Recorded)+" → "+number(*row.Median))
-		}
-	}
-	return "| " + strings.Join(cells, " | ") + " |"
-}
-
-// number returns a number with at most three significant digits.
-func number(x float64) string {
-	digits := 2
-	if math.Abs(x) >= 10 {
-		digits = 0
-	}
-	text := strconv.FormatFloat(x, 'f', digits, 64)
-	if strings.Trim(text, "-0.") == "" {
-		return "0"
-	}
-	return text
-}
-
-// inGuide fails unless the guide has a table after the comment of this name.
-func inGuide(t *testing.T, name string, table []string) {
-	t.Helper()
-	const page = "../../docs/guides/fit-a-scenario.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mark := "<!-- " + name + ": go test ./experiment/fit -rewrite -->\n"
-	before, after, found := strings.Cut(string(text), mark)
-	was, remaining, ended := strings.Cut(after, "\n\n")
-	if !found || !ended {
-		t.Fatalf("%s has no table after %s", page, mark)
-	}
-	want := strings.Join(table, "\n")
-	switch {
-	case was == want:
-	case *rewrite:
-		if err := os.WriteFile(page, []byte(before+mark+want+"\n\n"+remaining), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("%s has\n%s\nwant\n%s", page, was, want)
-	}
-}
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the tables in docs/guides/fit-a-scenario.md")
 
 // isOfBursts says whether a statistic is one of how much the counts of arrivals vary.
 func isOfBursts(statistic string) bool {
