@@ -109,7 +109,7 @@ func TestSlurmArrayOfTheDocumentation(t *testing.T) {
 		t.Skip("the scheduler takes its time")
 	}
 	conf := slurm(t)
-	const file = "../../docs/guides/clusters.md"
+	const file = "../../docs/guides/compare.md"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func TestSweepThatIsInterruptedAtOnce(t *testing.T) {
 // The container of the Job in the documentation does what it says, for each index.
 func TestIndexedJobOfTheDocumentation(t *testing.T) {
 	noWindows(t)
-	text, err := os.ReadFile("../../docs/guides/clusters.md")
+	text, err := os.ReadFile("../../docs/guides/compare.md")
 	if err != nil {
 		t.Fatal(err)
 	}

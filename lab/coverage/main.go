@@ -1,4 +1,4 @@
-// Coverage measures how often 95 % intervals contain the truth, and prints the table of docs/guides/confidence.md.
+// Coverage measures how often 95 % intervals contain the truth, and prints tables for lab/coverage.md.
 //
 //	coverage [-repetitions 1000] [-loads 0.5,0.8] [-windows 10s,100s] [-runs 3,5,10,30]
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // NoInterval is a reason why an estimate has no confidence interval: in measurements of the coverage, intervals of this
-// kind contained the true value less often than in 93 % of the cases (docs/guides/confidence.md), or the interval would
+// kind contained the true value less often than in 93 % of the cases (lab/coverage.md), or the interval would
 // be misunderstood. The range of the runs is shown instead.
 type NoInterval string
 
