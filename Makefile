@@ -64,7 +64,7 @@ man: ## write a man page for each command to dist/man
 .PHONY: release
 release: export SOURCE_DATE_EPOCH = $(EPOCH)
 release: export TZ = UTC
-release: build ## build archives, packages, an image and their SBOMs and checksums for PLATFORMS in dist/, see docs/background/releasing.md
+release: build ## build archives, packages, an image and their SBOMs and checksums for PLATFORMS in dist/, see docs/install.md
 	@case "$(VERSION)" in *-*) ;; *) grep -qE '^## $(VERSION)( |$$)' CHANGELOG.md || { echo 'CHANGELOG.md has no section "## $(VERSION)"'; exit 1; };; esac
 	rm -rf dist
 	mkdir -p dist/completions

@@ -165,7 +165,7 @@ func TestReferenceListsTheLibrary(t *testing.T) {
 	text.WriteString(`
 ## Controls of the playground
 
-In [the playground](../guides/playground.md), the readers of these scenarios can move [controls](scenario.md#controls). Anything else
+In [the playground](../guides/own-cluster.md#the-playground), the readers of these scenarios can move [controls](scenario.md#controls). Anything else
 can be changed in the text of a scenario.
 
 | Scenario | Controls |

@@ -161,10 +161,10 @@ func TestPrometheusSaysWhatTheSummarySays(t *testing.T) {
 
 // The guide's commands do as it says, at the address of a server of the test's own.
 func TestPrometheusGuide(t *testing.T) {
-	const file = "docs/guides/prometheus.md"
+	const file = "docs/guides/own-cluster.md"
 	dir := scratch(t)
 	var server *prometheus
-	for _, c := range docCommands(file, documents(t)[file]) {
+	for _, c := range docCommands(file, sections(documents(t)[file])["Prometheus"]) {
 		switch {
 		case strings.HasPrefix(c.line, "promtool tsdb"):
 			server = startPrometheus(t, dir, "metrics.om")

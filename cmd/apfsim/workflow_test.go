@@ -33,7 +33,7 @@ type action struct {
 	}
 }
 
-const pullRequestGuide = "docs/guides/pull-requests.md"
+const pullRequestGuide = "docs/guides/thresholds-in-ci.md"
 
 // documentedInputs returns what the workflow of the guide gives to the action.
 func documentedInputs(t *testing.T) map[string]string {
