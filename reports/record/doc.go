@@ -3,7 +3,7 @@
 //
 //   - [OpenMetrics] samples the metrics that kube-apiserver would expose (docs/guides/own-cluster.md).
 //   - [Perfetto] draws requests on the seats of their priority level, as a trace (docs/guides/own-cluster.md).
-//   - [RequestLog] writes a line of JSON for each request (docs/reference/traces.md).
+//   - [RequestLog] writes a line of JSON for each request (docs/reference/logs.md).
 //   - [Dumps] writes the state of the servers at given times, as their debug endpoints do (docs/guides/replay-an-incident.md).
 //   - [Fingerprint] computes a hash of all decisions, by which two runs are compared.
 //

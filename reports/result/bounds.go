@@ -41,7 +41,7 @@ const (
 
 // BeyondFactor is how many times as long, or as short, as in a run latencies may be if the servers execute more at a time than when their capacity
 // was measured. With lists of a live server, at loads of 0.8 and 1.1 times what it could serve, no latency at p50 or p99 was farther from runs with a
-// capacity from its logs (docs/background/capacity.md).
+// capacity from its logs (docs/background/fidelity.md).
 const BeyondFactor = 2.5
 
 // FewestBounded is how many requests of a workload have bounds that say something.

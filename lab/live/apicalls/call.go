@@ -1,7 +1,7 @@
 // Package apicalls compares the simulated store with a live kube-apiserver, call by call: it generates
 // sequences of API calls, sends them to a server, replays them in a simulation, and compares the answers.
 //
-// A sequence is a trace, as docs/reference/traces.md describes it. Each call is sent when the one before it has
+// A sequence is a trace, as docs/reference/logs.md describes it. Each call is sent when the one before it has
 // been answered; calls with the same arrivalNs are sent together. Revisions of the two stores are different
 // numbers, because a server writes objects of its own. Both are therefore counted in writes of the sequence:
 // version 3 is what the third write of the sequence made, and any version up to the fourth.
