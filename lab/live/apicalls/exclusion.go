@@ -10,7 +10,7 @@ type Exclusion struct {
 	field string                           // the field; empty for the whole answer
 }
 
-// Exclusions are all of them. docs/background/fidelity.md lists them, too.
+// Exclusions are all of them.
 var Exclusions = []Exclusion{
 	{
 		What:  "the UID of an object that a dry run would create",
