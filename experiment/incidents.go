@@ -46,7 +46,7 @@ func LoadIncidents(names []string) (*Incidents, error) {
 	for _, sc := range in.incidents {
 		for i := range sc.Metadata.Figures {
 			for _, o := range sc.Metadata.Figures[i].Quotient.Operands() {
-				if used := in.of(sc, o); !slices.Contains(in.Scenarios, used) {
+				if used := in.operandScenario(sc, o); !slices.Contains(in.Scenarios, used) {
 					in.Scenarios = append(in.Scenarios, used)
 				}
 			}
@@ -72,8 +72,8 @@ func (in *Incidents) load(file string) (*scenario.Scenario, document.Errors) {
 	return loaded[0], nil
 }
 
-// of returns the scenario that an operand of a figure of sc is of.
-func (in *Incidents) of(sc *scenario.Scenario, o *metric.Operand) *scenario.Scenario {
+// operandScenario returns the scenario that an operand of a figure of sc is of.
+func (in *Incidents) operandScenario(sc *scenario.Scenario, o *metric.Operand) *scenario.Scenario {
 	if o.Scenario == "" {
 		return sc
 	}
@@ -128,7 +128,7 @@ func (in *Incidents) Published() (all []report.Incident) {
 			f := &sc.Metadata.Figures[i]
 			incident.Figures = append(incident.Figures, report.NewSimulatedFigure(f, nil))
 			for _, o := range f.Quotient.Operands() {
-				if of := in.of(sc, o); of != sc && !slices.Contains(incident.With, of) {
+				if of := in.operandScenario(sc, o); of != sc && !slices.Contains(incident.With, of) {
 					incident.With = append(incident.With, of)
 				}
 			}
@@ -164,11 +164,11 @@ func (in *Incidents) Run(ctx context.Context, progress Progress) ([]report.Incid
 		sc := all[i].Scenario
 		for k := range sc.Metadata.Figures {
 			f := &sc.Metadata.Figures[k]
-			simulated := make([]float64, in.of(sc, &f.Quotient.Dividend).Spec.Replications)
+			simulated := make([]float64, in.operandScenario(sc, &f.Quotient.Dividend).Spec.Replications)
 			for run := range simulated {
 				var operands [2]float64
 				for side, o := range f.Quotient.Operands() {
-					operands[side] = values[in.of(sc, o)][o.Name.String()][run]
+					operands[side] = values[in.operandScenario(sc, o)][o.Name.String()][run]
 				}
 				simulated[run] = f.Quotient.Value(f.Factor, operands[0], operands[1])
 			}
@@ -183,7 +183,7 @@ func (in *Incidents) names(of *scenario.Scenario) (all []metric.Name) {
 	for _, sc := range in.incidents {
 		for i := range sc.Metadata.Figures {
 			for _, o := range sc.Metadata.Figures[i].Quotient.Operands() {
-				if in.of(sc, o) == of && !slices.ContainsFunc(all, func(n metric.Name) bool { return n.Equal(&o.Name) }) {
+				if in.operandScenario(sc, o) == of && !slices.ContainsFunc(all, func(n metric.Name) bool { return n.Equal(&o.Name) }) {
 					all = append(all, o.Name)
 				}
 			}

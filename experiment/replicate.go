@@ -29,7 +29,7 @@ type Runs struct {
 // matter only when Next reaches them, and unnecessary ones are cancelled.
 type Group struct {
 	*scenario.Scenario
-	Together *compare.Replicator // of the runs that Next has returned
+	Replicator *compare.Replicator // of the runs that Next has returned
 	// TraceWarnings are those of the traces that are replayed, which the first run reads. They are known when
 	// Next has returned it.
 	TraceWarnings document.Errors
@@ -69,7 +69,7 @@ func Begin(ctx context.Context, all []*scenario.Scenario, files Outputs, precisi
 	n := 0
 	for _, sc := range all {
 		g := &Group{Scenario: sc, runs: runs, files: files, precision: precision,
-			Together: compare.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
+			Replicator: compare.NewReplicator(sc.Metadata.Name, precision.Wanted, precision.Of)}
 		g.enough, g.stop = context.WithCancel(context.Background()) // not derived from ctx: an interruption does not mean that there are enough runs
 		runs.Groups = append(runs.Groups, g)
 		n += sc.Spec.Replications
@@ -139,9 +139,9 @@ func (g *Group) Next() (*collect.Replication, error) {
 			return nil, &RunError{own.Metadata.Name, own.Spec.Seed, err}
 		}
 		g.TraceWarnings, g.Document = run.warnings, run.document
-		g.Together.Add(run.Replication)
+		g.Replicator.Add(run.Replication)
 		if g.precision.Wanted > 0 {
-			precise, err := g.Together.Precise()
+			precise, err := g.Replicator.Precise()
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +163,7 @@ func (g *Group) All() (*compare.Replications, error) {
 		case err != nil:
 			return nil, err
 		case run == nil:
-			return g.Together.Replications(), nil
+			return g.Replicator.Replications(), nil
 		}
 	}
 }

@@ -111,7 +111,7 @@ spec:
 		}
 		scenarios[0].Spec.Servers.MaxRequestsInflight, scenarios[0].Spec.Servers.MaxMutatingRequestsInflight = seats, 0
 		f := record.NewFingerprint()
-		f.Observer().Adjusted(nowNs, server.New(server.Deps{Settings: &scenarios[0].Spec.Servers.Settings, Process: &server.Process{}, Objects: scenarios[0].Objects, Shared: server.NewShared(server.Options{})})[0])
+		f.Observer().Adjusted(nowNs, server.New(server.Deps{Settings: &scenarios[0].Spec.Servers.Settings, Process: &server.Process{}, Objects: scenarios[0].Objects, RunState: server.NewRunState(server.Options{})})[0])
 		return f.String()
 	}
 	story := adjusted("one", 600, 5)

@@ -100,7 +100,7 @@ func TestPassedToAggregatedServer(t *testing.T) {
 			t.Fatalf("the aggregated servers are %q", names)
 		}
 		h := &happenings{run: run, counts: map[string]int{}}
-		run.OnPassed(func(nowNs int64, p calls.Passed) {
+		run.OnAggregatedEvent(func(nowNs int64, p calls.AggregatedEvent) {
 			after := " after " + time.Duration(nowNs-p.ArrivalNs).String()
 			what := map[calls.Passage]string{calls.PassedArrived: "arrived", calls.PassedDispatched: "dispatched" + after,
 				calls.PassedRejected: "rejected: " + p.Rejection.String() + after, calls.PassedExecuted: "executed" + after}[p.What]

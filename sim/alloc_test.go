@@ -50,8 +50,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 				{"how the seats of a level spend the time of an interval, when there are more intervals than room", "collect.(*level).step", 20, 0},
 				{"an adjustment of limits, every 10 s", "flowcontrol.(*Controller).Adjust", 2 * adjustments, 0},
 				{"an adjustment of limits, told to observers", "collect.(*Collector).adjusted", 2 * adjustments, 0},
-				{"more requests in flight than ever before", "server.(*Shared).NewRequest", 20, 0},
-				{"fewer requests in flight than ever before: the list of the others", "server.(*Shared).recycle", 10, 0},
+				{"more requests in flight than ever before", "server.(*RunState).NewRequest", 20, 0},
+				{"fewer requests in flight than ever before: the list of the others", "server.(*RunState).recycle", 10, 0},
 				// It stops the world, and waits for whoever does so already: a collection, mostly.
 				{"the measurement itself", "runtime.ReadMemStats", 10, 0},
 			}

@@ -27,16 +27,16 @@ type Write struct {
 // servers read the objects once after all its writes.
 type maintenance struct {
 	spec     *scenario.Spec
-	shared   *server.Shared
+	runState *server.RunState
 	servers  []*server.Server
 	store    *maintain.Store
 	releases map[string]*maintain.Release // by version
-	life     []life                       // of the servers
+	upkeep   []objectUpkeep               // of the servers
 	writes   []Write
 }
 
-// life is what is to come of a server.
-type life struct {
+// objectUpkeep is what is to come of a server.
+type objectUpkeep struct {
 	schedule maintain.Schedule
 	next     clock.Handle // its next pass; 0 without one
 }
@@ -63,30 +63,30 @@ func (o storedObjects) read(s *server.Server) config.Objects {
 }
 
 // newMaintenance schedules what is known at the beginning of a run of the maintenance of its objects.
-func newMaintenance(spec *scenario.Spec, shared *server.Shared, objects storedObjects, servers []*server.Server) *maintenance {
-	m := &maintenance{spec: spec, shared: shared, store: objects.Store, releases: map[string]*maintain.Release{}, servers: servers, life: make([]life, len(servers))}
+func newMaintenance(spec *scenario.Spec, runState *server.RunState, objects storedObjects, servers []*server.Server) *maintenance {
+	m := &maintenance{spec: spec, runState: runState, store: objects.Store, releases: map[string]*maintain.Release{}, servers: servers, upkeep: make([]objectUpkeep, len(servers))}
 	for i := range servers {
-		m.life[i].schedule = maintain.Running()
+		m.upkeep[i].schedule = maintain.Running()
 		m.passAt(i, m.spec.Servers.MaintenancePhaseNs(i))
 	}
 	for i, e := range m.spec.Events {
 		if e.Apply != nil {
-			m.shared.Events.Schedule(int64(e.At), uint8(server.Reconfigure), server.Event{Kind: server.Maintain, Owner: Operator, Index: int32(i)})
+			m.runState.Events.Schedule(int64(e.At), uint8(server.Reconfigure), server.Event{Kind: server.Maintain, Owner: Operator, Index: int32(i)})
 		}
 	}
-	m.shared.Observe(server.Observer{Changed: m.changed})
+	m.runState.Observe(server.Observer{Changed: m.changed})
 	return m
 }
 
 // passAt schedules the next pass of a server, in place of another one.
 func (m *maintenance) passAt(i int, atNs int64) {
 	m.cancel(i)
-	m.life[i].next = m.shared.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Owner: int16(i)})
+	m.upkeep[i].next = m.runState.Events.Schedule(atNs, uint8(server.Maintain), server.Event{Kind: server.Maintain, Owner: int16(i)})
 }
 
 func (m *maintenance) cancel(i int) {
-	if next := &m.life[i].next; *next != 0 {
-		m.shared.Events.Cancel(*next)
+	if next := &m.upkeep[i].next; *next != 0 {
+		m.runState.Events.Cancel(*next)
 		*next = 0
 	}
 }
@@ -97,7 +97,7 @@ func (m *maintenance) changed(nowNs int64, s *server.Server) {
 	switch s.Stage() {
 	case server.Starting:
 		readNs := nowNs + int64(m.spec.Servers.Startup.Objects)
-		m.life[s.Index()].schedule = m.release(s).Start(readNs)
+		m.upkeep[s.Index()].schedule = m.release(s).Start(readNs)
 		m.passAt(s.Index(), readNs)
 	case server.Off:
 		m.cancel(s.Index())
@@ -120,7 +120,7 @@ func (m *maintenance) handle(nowNs int64, e server.Event) {
 		return
 	}
 	i := int(e.Owner)
-	l := &m.life[i]
+	l := &m.upkeep[i]
 	l.next = 0
 	if !m.servers[i].Controls() {
 		return

@@ -21,16 +21,16 @@ const ofNoServer = -1
 const advance = -1
 
 // newOperations schedules what the events of a scenario do to servers.
-func newOperations(sc *scenario.Scenario, shared *server.Shared, servers []*server.Server) *operations {
-	o := &operations{events: &shared.Events, changes: sc.Spec.Events, servers: servers}
+func newOperations(sc *scenario.Scenario, runState *server.RunState, servers []*server.Server) *operations {
+	o := &operations{events: &runState.Events, changes: sc.Spec.Events, servers: servers}
 	for i := range o.changes {
 		e := &o.changes[i]
-		if !e.ServerChange.Given() {
+		if !e.ServerChange.IsSet() {
 			continue
 		}
 		o.schedule(int64(e.At), int32(i))
 	}
-	shared.Observe(server.Observer{Changed: o.changed})
+	runState.Observe(server.Observer{Changed: o.changed})
 	return o
 }
 

@@ -44,7 +44,7 @@ type Run struct {
 	Server   *server.Server // the first of servers
 
 	servers     []*server.Server
-	shared      *server.Shared
+	runState    *server.RunState
 	clients     *workload.Clients
 	network     *network.Network
 	calls       *calls.Calls // nil if no request has any
@@ -71,7 +71,7 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 	spec := &sc.Spec
 	r := &Run{Scenario: sc}
 	deps := server.Deps{
-		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), Ends: spec.ServersEnd(),
+		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), ServersMayEnd: spec.ServersEnd(),
 		Store: spec.Store, WindowNs: int64(spec.Warmup.Duration),
 	}
 	for i := range spec.Events {
@@ -90,13 +90,13 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 		objects = newStoredObjects(sc)
 		deps.Stored = objects.read
 	}
-	r.shared = server.NewShared(server.Options{Detailed: deps.Detailed() || ClientsNeedDetails(spec), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})
-	r.clients = workload.NewClients(sc.Clients(), r.shared)
-	deps.Shared, deps.Clients, deps.Receiver = r.shared, r.clients, receiver(r.clients)
+	r.runState = server.NewRunState(server.Options{NeedsDetails: deps.NeedsDetails() || ClientsNeedDetails(spec), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})
+	r.clients = workload.NewClients(sc.Clients(), r.runState)
+	deps.RunState, deps.Clients, deps.Receiver = r.runState, r.clients, receiver(r.clients)
 	if needsNetwork(spec) {
 		r.network = network.New(network.Deps{
 			LoadBalancer: spec.Servers.LoadBalancer, GoawayChance: spec.Servers.GoawayChance, Workloads: connections(spec), Seed: spec.Seed,
-			Shared: r.shared, Clients: r.clients,
+			RunState: r.runState, Clients: r.clients,
 			Servers: func(n *network.Network) []*server.Server {
 				deps.Clients, deps.Network = n, n
 				return server.New(deps)
@@ -107,9 +107,9 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 		r.servers = server.New(deps)
 	}
 	r.Server = r.servers[0]
-	r.operations = newOperations(sc, r.shared, r.servers)
+	r.operations = newOperations(sc, r.runState, r.servers)
 	if spec.Servers.Maintenance {
-		r.maintenance = newMaintenance(spec, r.shared, objects, r.servers)
+		r.maintenance = newMaintenance(spec, r.runState, objects, r.servers)
 	}
 	return r
 }
@@ -117,7 +117,7 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 // ClientsNeedDetails says whether the clients of a scenario need server.Details, whatever the servers are.
 func ClientsNeedDetails(spec *scenario.Spec) bool {
 	return slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
-		return w.Delay.Given() || w.ClientTimeout.Given() || w.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
+		return w.Delay.IsSet() || w.ClientTimeout.IsSet() || w.Behaviour != nil || w.Arrivals.Trace != nil && w.Arrivals.Trace.Decided != ""
 	})
 }
 
@@ -153,7 +153,7 @@ func connections(spec *scenario.Spec) []network.Workload {
 func (r *Run) Servers() []*server.Server { return r.servers }
 
 // Handlers returns what executes requests by what they ask for, nil without a store.
-func (r *Run) Handlers() *server.Handlers { return r.shared.Handlers() }
+func (r *Run) Handlers() *server.Handlers { return r.runState.Handlers() }
 
 // OnNote makes f be called with what happens to clients that behave or limit their rate. It panics once the run executes.
 func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note)) {
@@ -164,12 +164,12 @@ func (r *Run) OnNote(f func(nowNs int64, workload, client int, n workload.Note))
 // Clients returns those who send the requests of the run.
 func (r *Run) Clients() *workload.Clients { return r.clients }
 
-// OnPassed makes f be called whenever something happens to a request at an aggregated server, of which
+// OnAggregatedEvent makes f be called whenever something happens to a request at an aggregated server, of which
 // [calls.Calls.AggregatedServers] has the names. f must not call back. It panics once the run executes.
-func (r *Run) OnPassed(f func(nowNs int64, p calls.Passed)) {
+func (r *Run) OnAggregatedEvent(f func(nowNs int64, p calls.AggregatedEvent)) {
 	r.mustNotExecute()
 	if r.calls != nil {
-		r.calls.OnPassed(f)
+		r.calls.OnAggregatedEvent(f)
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *Run) Calls() *calls.Calls { return r.calls }
 // what has happened before.
 func (r *Run) Observe(o server.Observer) {
 	r.mustNotExecute()
-	r.shared.Observe(o)
+	r.runState.Observe(o)
 }
 
 func (r *Run) mustNotExecute() {
@@ -230,26 +230,26 @@ func (r *Run) Execute(ctx context.Context, progress Progress) (err error) {
 	if err := r.clients.Err(); err != nil {
 		return err
 	}
-	queue := &r.shared.Events
+	queue := &r.runState.Events
 	queue.Schedule(endNs, uint8(server.End), server.Event{Kind: server.End})
 	for events := uint64(1); ; events++ {
 		e, _ := queue.Next() // there is one: the end
 		now := queue.NowNs()
 		switch e.Kind {
 		case server.End:
-			r.shared.End(now)
+			r.runState.End(now)
 			if progress != nil {
 				progress(now, events)
 			}
 			return nil
 		case server.Sample:
-			r.shared.Sample(now, e)
+			r.runState.Sample(now, e)
 		case server.Maintain:
 			r.maintenance.handle(now, e)
 		case server.ClientActs:
 			r.clients.Wake(now, e)
 		case server.StoreAlarm, server.ClientAlarm:
-			r.shared.Alarm(now, e)
+			r.runState.Alarm(now, e)
 		case server.Connect:
 			r.network.Handle(now, e)
 		case server.Arrive:

@@ -28,19 +28,19 @@ import (
 var compareFormats = render.Names(report.Quoted | report.OneTable)
 
 type compareFlags struct {
-	out              string
-	seed             uint64
-	set, config      []string // of both sides
-	setOf, configOf  [2][]string
-	addConfig        []string // of both sides
-	addConfigOf      [2][]string
-	replications     int
-	failOn, only     []string
-	bench            string
-	over, base       string
-	metrics          string
-	format           string
-	all, quiet, mono bool
+	out                 string
+	seed                uint64
+	set, config         []string // of both sides
+	setOf, configOf     [2][]string
+	addConfig           []string // of both sides
+	addConfigOf         [2][]string
+	replications        int
+	failOn, only        []string
+	bench               string
+	over, base          string
+	metrics             string
+	format              string
+	all, quiet, noColor bool
 }
 
 func newCompare() *cobra.Command {
@@ -102,7 +102,7 @@ usage or invalid input; 99 a limit is exceeded, with 95 % confidence.`,
 	addFormat(cmd, &flags.format, "text", "comparison", compareFormats)
 	f.BoolVar(&flags.all, "all", false, "list priority levels and all statistics, also those that did not change, instead of the ten most important rows")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
-	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
+	f.BoolVar(&flags.noColor, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }
 
@@ -291,7 +291,7 @@ func (f *compareFlags) write(cmd *cobra.Command, passed bool, document func(all 
 		d = document(true)
 	}
 	out := cmd.OutOrStdout()
-	if err := render.Write(out, d, f.format, textOptions(out, f.mono)); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := render.Write(out, d, f.format, textOptions(out, f.noColor)); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	if !passed {

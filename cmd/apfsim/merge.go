@@ -16,7 +16,7 @@ import (
 
 func newMerge() *cobra.Command {
 	var out string
-	var quiet, mono bool
+	var quiet, noColor bool
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Merge the shards of a sweep or of a search",
@@ -64,13 +64,13 @@ without --shard, with this folder, then gives the answer.`,
 			case err != nil:
 				return err
 			}
-			return showSweep(cmd, d, out, mono)
+			return showSweep(cmd, d, out, noColor)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the results to `DIR`")
 	f.BoolVarP(&quiet, "quiet", "q", false, "do not show progress")
-	f.BoolVar(&mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
+	f.BoolVar(&noColor, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }
 

@@ -262,7 +262,7 @@ func (p *printer) print(runs *experiment.Group) error {
 	if !several {
 		return nil
 	}
-	together := runs.Together.Replications()
+	together := runs.Replicator.Replications()
 	d := report.ReplicationsDocument(together)
 	if p.flags.out != "" {
 		if err := output.WriteReplications(p.flags.out, together.Name, d, p.inputs); err != nil {

@@ -19,16 +19,16 @@ import (
 )
 
 type sweepFlags struct {
-	out          string
-	over         []string
-	replications int
-	seed         uint64
-	set, config  []string
-	addConfig    []string
-	shard        string
-	charts       []string
-	flows        bool
-	quiet, mono  bool
+	out            string
+	over           []string
+	replications   int
+	seed           uint64
+	set, config    []string
+	addConfig      []string
+	shard          string
+	charts         []string
+	flows          bool
+	quiet, noColor bool
 }
 
 func newSweep() *cobra.Command {
@@ -63,7 +63,7 @@ Finished runs are kept: after an interruption, run the same command again to con
 	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to draw and print, such as 'wait{workload:mice}.p(99)'; may be repeated")
 	f.BoolVar(&flags.flows, "flows", false, "also keep the statistics of each flow")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
-	f.BoolVar(&flags.mono, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
+	f.BoolVar(&flags.noColor, "no-color", false, "print without colour; the environment variable NO_COLOR does the same")
 	return cmd
 }
 
@@ -159,7 +159,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 	case err != nil:
 		return err
 	}
-	return showSweep(cmd, d, flags.out, flags.mono)
+	return showSweep(cmd, d, flags.out, flags.noColor)
 }
 
 // complete sets the seed, the replications and the charts of the sweep from the flags.
@@ -194,10 +194,10 @@ func begin(cmd *cobra.Command, s *report.Sweep, p *paths, dir string) error {
 }
 
 // showSweep prints the folder with the results of a sweep, warnings, and the statistics of --chart.
-func showSweep(cmd *cobra.Command, d *report.Document, dir string, mono bool) error {
+func showSweep(cmd *cobra.Command, d *report.Document, dir string, noColor bool) error {
 	fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote the results of %s to %s\n", d.Name, dir)
 	for _, w := range d.NoPictures {
 		fmt.Fprintln(cmd.ErrOrStderr(), "apfsim: warning:", w)
 	}
-	return show(cmd.OutOrStdout(), d, "text", textOptions(cmd.OutOrStdout(), mono))
+	return show(cmd.OutOrStdout(), d, "text", textOptions(cmd.OutOrStdout(), noColor))
 }

@@ -6,12 +6,12 @@ import "apfsim/core/rules"
 // requests are dropped, the later may they come back
 // (k8s.io/apiserver, util/flowcontrol/dropped_requests_tracker.go).
 type RetryAfter struct {
-	most     int   // seconds that the advice does not exceed, from 1 to longestRetryAfter
-	seconds  int   // the advice; 0 means 1, the initial one
-	second   int64 // the second of the latest drop
-	dropped  int   // in that second
-	history  [longestRetryAfter]drops
-	raisedAt int64 // the second in which the advice was last raised
+	maxSeconds int   // seconds that the advice does not exceed, from 1 to longestRetryAfter
+	seconds    int   // the advice; 0 means 1, the initial one
+	second     int64 // the second of the latest drop
+	dropped    int   // in that second
+	history    [longestRetryAfter]drops
+	raisedAt   int64 // the second in which the advice was last raised
 }
 
 // drops are the requests dropped in one second.
@@ -29,7 +29,7 @@ func NewRetryAfter(r *rules.Rules) *RetryAfter {
 	if r.MaxRetryAfterSeconds < 1 || r.MaxRetryAfterSeconds > longestRetryAfter {
 		panic("flowcontrol: MaxRetryAfterSeconds is not within 1 to 32")
 	}
-	return &RetryAfter{most: r.MaxRetryAfterSeconds}
+	return &RetryAfter{maxSeconds: r.MaxRetryAfterSeconds}
 }
 
 // Drop counts one dropped request and returns after how many seconds its client may come back.
@@ -58,7 +58,7 @@ func (t *RetryAfter) revise(now int64) {
 	}
 	switch {
 	case now-t.raisedAt >= int64(advice) && dropped >= 3*advice:
-		t.seconds = min(2*advice, t.most)
+		t.seconds = min(2*advice, t.maxSeconds)
 		t.raisedAt = now
 	case dropped < advice && advice > 1:
 		t.seconds = advice - 1

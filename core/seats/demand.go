@@ -8,7 +8,7 @@ type Demand struct {
 	lastNs               int64   // time up to which the integrals are valid
 	seats                float64 // demand since then
 	elapsed, sum, square float64 // integrals of 1, seats and seats² over the period so far, in seconds
-	most                 float64 // highest demand in the period so far
+	highest              float64 // highest demand in the period so far
 }
 
 // NewDemand returns a demand of 0 seats that begins at nowNs.
@@ -18,8 +18,8 @@ func NewDemand(nowNs int64) Demand { return Demand{lastNs: nowNs} }
 func (d *Demand) Set(nowNs int64, seats int) {
 	d.advance(nowNs)
 	d.seats = float64(seats)
-	if d.seats > d.most { // max of floating point would also care for NaN
-		d.most = d.seats
+	if d.seats > d.highest { // max of floating point would also care for NaN
+		d.highest = d.seats
 	}
 }
 
@@ -58,7 +58,7 @@ type DemandStatistics struct {
 func (d *Demand) Take(nowNs int64) DemandStatistics {
 	d.advance(nowNs)
 	average := d.sum / d.elapsed // 0/0 is NaN
-	stats := DemandStatistics{Seconds: d.elapsed, Average: average, Deviation: math.Sqrt(d.square/d.elapsed - average*average), Max: d.most}
-	*d = Demand{lastNs: nowNs, seats: d.seats, most: d.seats}
+	stats := DemandStatistics{Seconds: d.elapsed, Average: average, Deviation: math.Sqrt(d.square/d.elapsed - average*average), Max: d.highest}
+	*d = Demand{lastNs: nowNs, seats: d.seats, highest: d.seats}
 	return stats
 }

@@ -21,7 +21,7 @@ type Capacity struct {
 	Contention   float64  `json:"contention"`
 	Coherency    float64  `json:"coherency"`
 	Scale        float64  `json:"scale"`        // by which cores given are multiplied, so that the throughput is that with which they were measured; otherwise 1
-	Unlike       *float64 `json:"unlike"`       // of cores given, how many times as long as when they were measured the same requests take alone in the log, if it is less than half or more than twice; otherwise null
+	DemandRatio  *float64 `json:"unlike"`       // of cores given, how many times as long as when they were measured the same requests take alone in the log, if it is less than half or more than twice; otherwise null
 	Given        bool     `json:"given"`        // by the scenario whose servers the fitted one has, and not estimated
 	Identifiable bool     `json:"identifiable"` // whether the scenario has this capacity, and its executions are demands
 	Reason       string   `json:"reason"`       // why it has none; "" if it has
@@ -35,12 +35,12 @@ type Capacity struct {
 	ContentionLow  *float64 `json:"contentionLow"`
 	ContentionHigh *float64 `json:"contentionHigh"`
 
-	// Busier is the ratio of the geometric means of the demands of requests that began on the busy and on the idle
+	// BusyDemandRatio is the ratio of the geometric means of the demands of requests that began on the busy and on the idle
 	// server, and the dispersions are the standard deviations of their logarithms, within kinds; null if unknown.
-	Busier         *float64 `json:"busierDemands"`
-	DispersionIdle *float64 `json:"dispersionIdle"`
-	DispersionBusy *float64 `json:"dispersionBusy"`
-	Inflation      float64  `json:"inflation"` // of the intervals, because the log varies more than the model
+	BusyDemandRatio *float64 `json:"busierDemands"`
+	DispersionIdle  *float64 `json:"dispersionIdle"`
+	DispersionBusy  *float64 `json:"dispersionBusy"`
+	Inflation       float64  `json:"inflation"` // of the intervals, because the log varies more than the model
 }
 
 // Log is recorded requests of another time.
@@ -76,19 +76,19 @@ func (f *fitter) estimateCapacity() error {
 		return nil
 	}
 	kinds := kinds{}
-	logs := kinds.of(&f.executed)
+	logs := kinds.numbered(&f.executed)
 	f.executed.servers = nil
 	if law := f.base.Capacity; law != nil {
-		e := sharing.Given(*law, f.calibration(kinds), logs...)
+		e := sharing.OfKnownLaw(*law, f.calibration(kinds), logs...)
 		c.give(e)
 		c.Logs = len(logs)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
 		} else if f.base.Calibrated != nil {
 			why := "the log does not have enough of the requests with which it was measured"
-			if e.Unlike > 0 {
-				unlike := shape.Number(e.Unlike)
-				c.Unlike, why = &unlike, fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log, so that these are others, or the server is not the one that was measured", format.Digits(unlike))
+			if e.DemandRatio > 0 {
+				unlike := shape.Number(e.DemandRatio)
+				c.DemandRatio, why = &unlike, fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log, so that these are others, or the server is not the one that was measured", format.Digits(unlike))
 			}
 			f.note("capacity: %s; the cores stay as they are", why)
 		}
@@ -148,7 +148,7 @@ func (f *fitter) capacityFrom(kinds kinds) (logs [][]sharing.Execution, why stri
 		if why := other.executed.why(len(other.executed.servers)); why != "" {
 			return nil, l.File + ": " + why, nil
 		}
-		logs = append(logs, kinds.of(&other.executed)...)
+		logs = append(logs, kinds.numbered(&other.executed)...)
 	}
 	return logs, "", nil
 }
@@ -184,9 +184,9 @@ func (c *Capacity) give(e *sharing.Estimate) {
 
 // compare takes over how demands on the busy server differ from those on the idle one.
 func (c *Capacity) compare(e *sharing.Estimate) {
-	if e.Busier > 0 {
-		busier, idle, busy := shape.Number(e.Busier), shape.Number(e.SpreadIdle), shape.Number(e.SpreadBusy)
-		c.Busier, c.DispersionIdle, c.DispersionBusy = &busier, &idle, &busy
+	if e.BusyDemandRatio > 0 {
+		busier, idle, busy := shape.Number(e.BusyDemandRatio), shape.Number(e.SpreadIdle), shape.Number(e.SpreadBusy)
+		c.BusyDemandRatio, c.DispersionIdle, c.DispersionBusy = &busier, &idle, &busy
 	}
 }
 
@@ -240,8 +240,8 @@ func (c *Capacity) String() string {
 			text += fmt.Sprintf(", with %s times as many cores, because the requests with which it was measured execute %[1]s times as long alone in the log: their throughput is the one that was measured", format.Digits(c.Scale))
 		}
 		text += ". The executions of the scenario are those on an idle server"
-		if c.Busier != nil {
-			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.Busier))
+		if c.BusyDemandRatio != nil {
+			text += fmt.Sprintf(". Those of requests that began on the busy server are %s times those of the others, and would be equal with the right capacity", format.Digits(*c.BusyDemandRatio))
 		}
 		return text
 	}

@@ -63,7 +63,7 @@ func TestCapacityOfTheServer(t *testing.T) {
 	if b := capacity.Interval.Cores; b.Low != *c.CoresLow || *b.High != *c.CoresHigh {
 		t.Errorf("the interval of the scenario is %+v, and that of the report %v to %v", b, *c.CoresLow, *c.CoresHigh)
 	}
-	near(t, "demands of busy moments", *c.Busier, 1, 0.05)
+	near(t, "demands of busy moments", *c.BusyDemandRatio, 1, 0.05)
 	near(t, "their dispersion", *c.DispersionBusy, *c.DispersionIdle, 0.2)
 	sc := load(t, string(f.Scenario))
 	for i, mean := range []float64{12e6, 2e6} {
@@ -138,7 +138,7 @@ func TestCapacityFromSeveralLogs(t *testing.T) {
 
 	idle := recordText(t, onServers(", capacity: {cores: 1.5}", strings.ReplaceAll(shared, "rate: 20/s", "rate: 0.5/s")), 7)
 	busy := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 8)
-	if _, capacity := fitCapacity(t, idle, fit.Options{}); capacity.Given() {
+	if _, capacity := fitCapacity(t, idle, fit.Options{}); capacity.IsSet() {
 		t.Fatal("the first log alone shows the capacity")
 	}
 	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "busy", Open: opener(busy)}}})
@@ -151,7 +151,7 @@ func TestCapacityFromSeveralLogs(t *testing.T) {
 	}
 	withoutWaits := opener(regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(busy, ""))
 	f, capacity = fitCapacity(t, idle, fit.Options{CapacityFrom: []fit.Log{{File: "without waits", Open: withoutWaits}}})
-	if reason := f.Report.Capacity.Reason; capacity.Given() || reason != "without waits: the log does not say when requests began to execute" {
+	if reason := f.Report.Capacity.Reason; capacity.IsSet() || reason != "without waits: the log does not say when requests began to execute" {
 		t.Errorf("capacity %+v, reason %q", capacity, reason)
 	}
 	if _, err := fit.Fit(opener(idle), fit.Options{File: "idle", Capacity: true, CapacityFrom: []fit.Log{{File: "empty", Open: opener("")}}}); err == nil || !strings.Contains(err.Error(), "empty: has no request") {
@@ -192,7 +192,7 @@ func TestDelaysOfWorkloads(t *testing.T) {
 			}
 			found = true
 			delay := 0.0
-			if w.Delay.Given() {
+			if w.Delay.IsSet() {
 				delay = w.Delay.MeanNs()
 			}
 			if math.Abs(w.Execution.MeanNs()-want.demand) > 0.08*want.demand+0.7e6 || math.Abs(delay-want.delay) > 0.02*want.delay+0.7e6 {
@@ -214,7 +214,7 @@ func TestDelaysOfWorkloads(t *testing.T) {
 func TestCapacityWithoutWaits(t *testing.T) {
 	log := recordText(t, onServers(", capacity: {cores: 1.5}", shared), 7)
 	f, capacity := fitCapacity(t, regexp.MustCompile(`,"waitNs":\d+`).ReplaceAllString(log, ""), fit.Options{})
-	if r := f.Report.Capacity; capacity.Given() || r.Identifiable || !strings.Contains(r.Reason, "does not say when requests began") {
+	if r := f.Report.Capacity; capacity.IsSet() || r.Identifiable || !strings.Contains(r.Reason, "does not say when requests began") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -251,7 +251,7 @@ func TestCapacityThatALogDoesNotShow(t *testing.T) {
 			log := recordText(t, c.text, 7)
 			f, capacity := fitCapacity(t, log, c.o)
 			r := f.Report.Capacity
-			if capacity.Given() || r.Identifiable || !strings.Contains(r.Reason, c.reason) {
+			if capacity.IsSet() || r.Identifiable || !strings.Contains(r.Reason, c.reason) {
 				t.Errorf("capacity %+v, %+v, want the reason %q", capacity, r, c.reason)
 			}
 			o := c.o
@@ -276,7 +276,7 @@ func TestCapacityThatALogDoesNotShow(t *testing.T) {
 func TestLoadThatTheLogHasNot(t *testing.T) {
 	light := strings.NewReplacer("rate: 20/s", "rate: 4/s", "rate: 6/s", "rate: 2/s").Replace(shared)
 	f, capacity := fitCapacity(t, recordText(t, onServers(", capacity: {cores: 8}", light), 7), fit.Options{Base: []byte(base), BaseFile: "base.yaml"})
-	if capacity.Given() || capacity == nil || capacity.Measured == 0 || capacity.Average == 0 {
+	if capacity.IsSet() || capacity == nil || capacity.Measured == 0 || capacity.Average == 0 {
 		t.Fatalf("capacity %+v", capacity)
 	}
 	for _, c := range []struct {
@@ -307,7 +307,7 @@ func TestGivenCapacity(t *testing.T) {
 	log := recordText(t, onServers(", capacity: {cores: 1.5}", light), 7)
 	demands := func(capacity string) (f *fit.Fitted, lists float64) {
 		f, _ = fitCapacity(t, log, fit.Options{Base: []byte(onServers(", capacity: "+capacity, "")), BaseFile: "base.yaml"})
-		if c := f.Report.Capacity; !c.Given || !c.Identifiable || c.CoresLow != nil || c.Busier == nil || !strings.Contains(string(f.Scenario), "capacity: "+strings.TrimSuffix(capacity, "}")) {
+		if c := f.Report.Capacity; !c.Given || !c.Identifiable || c.CoresLow != nil || c.BusyDemandRatio == nil || !strings.Contains(string(f.Scenario), "capacity: "+strings.TrimSuffix(capacity, "}")) {
 			t.Fatalf("%+v\n%s", c, f.Scenario)
 		}
 		for _, w := range load(t, string(f.Scenario)).Spec.Workload {
@@ -320,9 +320,9 @@ func TestGivenCapacity(t *testing.T) {
 	}
 	f, lists := demands("{cores: 1.5}")
 	near(t, "demand of lists", lists, 12e6, 0.05)
-	near(t, "demands of busy moments", *f.Report.Capacity.Busier, 1, 0.05)
-	if f, lists := demands("{cores: 4}"); lists < 13e6 || *f.Report.Capacity.Busier < 1.2 {
-		t.Errorf("with 4 cores, lists take %g ns, and %g times as much in busy moments", lists, *f.Report.Capacity.Busier)
+	near(t, "demands of busy moments", *f.Report.Capacity.BusyDemandRatio, 1, 0.05)
+	if f, lists := demands("{cores: 4}"); lists < 13e6 || *f.Report.Capacity.BusyDemandRatio < 1.2 {
+		t.Errorf("with 4 cores, lists take %g ns, and %g times as much in busy moments", lists, *f.Report.Capacity.BusyDemandRatio)
 	}
 	if _, err := fit.Fit(opener(log), fit.Options{Capacity: true, Base: []byte(onServers(", capacity: {cores: many}", "")), BaseFile: "base.yaml"}); err == nil || !strings.Contains(err.Error(), "spec.servers.capacity: cores, contention or coherency is not a number") {
 		t.Errorf("error %v", err)
@@ -349,7 +349,7 @@ func TestCalibratedCapacity(t *testing.T) {
 		near(t, "scale", f.Report.Capacity.Scale, capacity.Cores/1.2, 0.001)
 		near(t, "least cores", capacity.Interval.Cores.Low, f.Report.Capacity.Scale, 0.001)
 		near(t, "most cores", *capacity.Interval.Cores.High, 1.4*f.Report.Capacity.Scale, 0.001)
-		if unlike := f.Report.Capacity.Unlike; !strings.Contains(notes, c.note) || (unlike != nil) != c.unlike || unlike != nil && (*unlike < 2 || *unlike > 3) {
+		if unlike := f.Report.Capacity.DemandRatio; !strings.Contains(notes, c.note) || (unlike != nil) != c.unlike || unlike != nil && (*unlike < 2 || *unlike > 3) {
 			t.Errorf("%s: %s; unlike %v", c.calibrated, notes, unlike)
 		}
 	}

@@ -88,8 +88,8 @@ func (x *executions) why(servers int) string {
 // kinds gives the workloads of all logs numbers. Workloads of different logs with one name are one kind.
 type kinds map[string]int
 
-// of returns the executions with their kinds, of each server.
-func (k kinds) of(x *executions) (logs [][]sharing.Execution) {
+// numbered returns the executions with their kinds, of each server.
+func (k kinds) numbered(x *executions) (logs [][]sharing.Execution) {
 	for _, all := range x.servers {
 		log := make([]sharing.Execution, 0, len(all))
 		for _, e := range all {

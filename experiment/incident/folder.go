@@ -52,7 +52,7 @@ func (f *diskFolder) commit(ctx context.Context, list *files.List) error {
 
 // memoryFolder holds the files of an import, the trace up to so many bytes.
 type memoryFolder struct {
-	most      int64
+	maxBytes  int64
 	trace     bytes.Buffer
 	printable *format.PrintableWriter
 	files     map[string][]byte // once they are complete
@@ -66,8 +66,8 @@ func (f *memoryFolder) create() (io.Writer, error) {
 
 // Write implements io.Writer for the trace.
 func (f *memoryFolder) Write(p []byte) (int, error) {
-	if int64(f.trace.Len()+len(p)) > f.most {
-		return 0, &input.TooLong{Most: f.most}
+	if int64(f.trace.Len()+len(p)) > f.maxBytes {
+		return 0, &input.TooLong{Most: f.maxBytes}
 	}
 	return f.trace.Write(p)
 }

@@ -65,8 +65,8 @@ type WrongChoice struct{ Message string }
 // Error implements error.
 func (e *WrongChoice) Error() string { return e.Message }
 
-// importing is one import.
-type importing struct {
+// importer is one import.
+type importer struct {
 	*requests.Log
 	progress func(unit string) format.Progress
 	report   *Report
@@ -91,16 +91,16 @@ func Import(ctx context.Context, o Options) (_ *Report, err error) {
 
 // ImportInMemory is Import without a file system: it returns the files by their names, and sorts in memory. Dir is only a
 // name. If the trace has more than so many bytes, the error is an [input.TooLong].
-func ImportInMemory(ctx context.Context, o Options, most int64) (*Report, map[string][]byte, error) {
+func ImportInMemory(ctx context.Context, o Options, maxBytes int64) (*Report, map[string][]byte, error) {
 	o.Memory = 1 << 40 // so that nothing is sorted in a temporary file
-	to := &memoryFolder{most: most}
+	to := &memoryFolder{maxBytes: maxBytes}
 	report, err := importTo(ctx, &o, to)
 	return report, to.files, err
 }
 
 // importTo imports logs to a folder.
 func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error) {
-	m := &importing{report: newReport(), needed: drawKeys{}, progress: o.Progress}
+	m := &importer{report: newReport(), needed: drawKeys{}, progress: o.Progress}
 	if m.progress == nil {
 		m.progress = func(string) format.Progress { return func(int, int) {} }
 	}
@@ -171,7 +171,7 @@ type window struct {
 }
 
 // window chooses the server and the part of its log.
-func (m *importing) window(o *Options) (w window, err error) {
+func (m *importer) window(o *Options) (w window, err error) {
 	most := slices.MaxFunc(m.report.Servers, func(a, b Server) int { // the first of several
 		return cmp.Compare(a.Requests, b.Requests)
 	})
@@ -206,7 +206,7 @@ func (m *importing) window(o *Options) (w window, err error) {
 	return w, nil
 }
 
-func (m *importing) noSuchServer(name string) error {
+func (m *importer) noSuchServer(name string) error {
 	var named []string
 	for _, s := range m.report.Servers {
 		if s.Name != "" {

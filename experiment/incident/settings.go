@@ -200,13 +200,13 @@ func (s *Settings) loadConfig(base string, names []string) *loader.Config {
 }
 
 // readFile reads a file. If it has more bytes than it may, the error is an [input.TooLong].
-func (s *Settings) readFile(name string, most int64) ([]byte, error) {
+func (s *Settings) readFile(name string, maxBytes int64) ([]byte, error) {
 	if s.fsys == nil {
-		return input.ReadFile(name, most)
+		return input.ReadFile(name, maxBytes)
 	}
 	text, err := fs.ReadFile(s.fsys, name)
-	if err == nil && int64(len(text)) > most {
-		err = &input.TooLong{Most: most}
+	if err == nil && int64(len(text)) > maxBytes {
+		err = &input.TooLong{Most: maxBytes}
 	}
 	return text, err
 }

@@ -79,8 +79,8 @@ func (c *LoggedClient) notServed() result.NotServed {
 // clientKey identifies a LoggedClient.
 type clientKey struct{ user, schema string }
 
-// shown collects what the log itself shows.
-type shown struct {
+// clientTable collects what the log itself shows.
+type clientTable struct {
 	clients map[clientKey]*LoggedClient
 	others  *LoggedClient // all that came after mostClients; nil without
 
@@ -91,15 +91,15 @@ type shown struct {
 	intervalNs        int64                  // of the counts over time
 }
 
-func newShown(durationNs int64) *shown {
-	return &shown{clients: map[clientKey]*LoggedClient{}, executions: map[string]*executions{}, latestNs: -1, intervalNs: result.Interval(durationNs)}
+func newClientTable(durationNs int64) *clientTable {
+	return &clientTable{clients: map[clientKey]*LoggedClient{}, executions: map[string]*executions{}, latestNs: -1, intervalNs: result.Interval(durationNs)}
 }
 
 // atOnceNs is the wait from which on a rejected request has timed out in a queue.
 const atOnceNs = second
 
 // add takes a request. Requests must come in the order of their arrival.
-func (s *shown) add(q *requests.Request, t times, d decision, arrivalNs, startNs int64) {
+func (s *clientTable) add(q *requests.Request, t times, d decision, arrivalNs, startNs int64) {
 	arrivalNs -= startNs
 	if s.arrivals++; s.latestNs < 0 {
 		s.firstNs = arrivalNs
@@ -189,7 +189,7 @@ func (c *LoggedClient) count(index int32, served bool) {
 }
 
 // client returns the client of a request.
-func (s *shown) client(q *requests.Request, d *decision, arrivalNs int64) *LoggedClient {
+func (s *clientTable) client(q *requests.Request, d *decision, arrivalNs int64) *LoggedClient {
 	key := clientKey{q.User, d.schema}
 	known := !strings.HasPrefix(q.User, result.UnknownUser)
 	if !known {
@@ -219,7 +219,7 @@ func (s *shown) client(q *requests.Request, d *decision, arrivalNs int64) *Logge
 }
 
 // all returns the clients, the most harmed first.
-func (s *shown) all() (all []*LoggedClient) {
+func (s *clientTable) all() (all []*LoggedClient) {
 	for _, c := range s.clients {
 		all = append(all, c)
 	}
@@ -328,7 +328,7 @@ func shareQueues(all []*LoggedClient) {
 // gap returns the longest time without an arrival, if it is so long that lines are missing: at a constant rate, the longest
 // of n times is ln n means on average, and exceeds that by 20 means once in 5·10⁸ logs. Bursts are less even, so that the
 // time must also be a tenth of the log.
-func (s *shown) gap(startNs int64) (fromNs, toNs int64) {
+func (s *clientTable) gap(startNs int64) (fromNs, toNs int64) {
 	lastsNs := s.latestNs - s.firstNs
 	if s.arrivals < judge.LeastRequests || lastsNs <= 0 {
 		return 0, 0

@@ -39,14 +39,14 @@ const (
 // longestLine is the number of bytes that a line of a trace may have.
 const longestLine = 1 << 20
 
-// writing writes the requests in the order of their arrival.
-type writing struct {
-	*importing
+// traceWriter writes the requests in the order of their arrival.
+type traceWriter struct {
+	*importer
 	window
 	samples *samples
 	checker *checker
 	out     io.Writer
-	shown   *shown
+	table   *clientTable
 	id      int64
 	line    []byte
 
@@ -54,8 +54,8 @@ type writing struct {
 }
 
 // write writes all files.
-func (m *importing) write(ctx context.Context, o *Options, win window, to folder) error {
-	w := &writing{importing: m, window: win}
+func (m *importer) write(ctx context.Context, o *Options, win window, to folder) error {
+	w := &traceWriter{importer: m, window: win}
 	m.report.startNs, m.report.configured = win.startNs, len(o.Settings.copies) > 0
 	m.report.limits, m.report.stored = o.Settings.limitKnown, len(o.Settings.store) > 0
 	if err := w.trace(ctx, o, to, o.Settings.Seed); err != nil {
@@ -79,8 +79,8 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 	if err != nil {
 		return err
 	}
-	m.report.clients, m.report.intervalNs, m.report.executions = w.shown.all(), w.shown.intervalNs, w.shown.executions
-	m.report.gapFromNs, m.report.gapToNs = w.shown.gap(win.startNs)
+	m.report.clients, m.report.intervalNs, m.report.executions = w.table.all(), w.table.intervalNs, w.table.executions
+	m.report.gapFromNs, m.report.gapToNs = w.table.gap(win.startNs)
 	list.Add(ScenarioFile, func(w io.Writer) error {
 		_, err := io.WriteString(w, scenario)
 		return err
@@ -91,12 +91,12 @@ func (m *importing) write(ctx context.Context, o *Options, win window, to folder
 }
 
 // trace writes the trace, with the execution times that the logs do not have drawn by a seed, and counts what it has in the report.
-func (w *writing) trace(ctx context.Context, o *Options, to folder, seed uint64) error {
+func (w *traceWriter) trace(ctx context.Context, o *Options, to folder, seed uint64) error {
 	r := w.report
 	fresh := newReport()
 	r.Requests.InTrace, r.Requests.LeftOut, r.Verbs, r.Levels, r.Check, r.QueuesFull, r.SeatsUnknown = 0, fresh.Requests.LeftOut, fresh.Verbs, fresh.Levels, fresh.Check, false, 0
 	r.Outcomes, r.Times, r.Drawn, r.Waits, r.Watches, r.Users = fresh.Outcomes, fresh.Times, fresh.Drawn, fresh.Waits, fresh.Watches, fresh.Users
-	w.samples, w.shown, w.id = newSamples(w.needed, seed), newShown(w.endNs-w.startNs), 0
+	w.samples, w.table, w.id = newSamples(w.needed, seed), newClientTable(w.endNs-w.startNs), 0
 	w.checker = newChecker(o.Settings.rules, o.Settings.objects, o.Settings.serverLimit, o.Settings.store, &r.Check)
 	if len(w.needed) > 0 {
 		err := w.Each(ctx, func(q *requests.Request) error {
@@ -124,7 +124,7 @@ func (w *writing) trace(ctx context.Context, o *Options, to folder, seed uint64)
 }
 
 // nothingLeft is the error of logs without a request for the trace.
-func (w *writing) nothingLeft(o *Options) error {
+func (w *traceWriter) nothingLeft(o *Options) error {
 	var reasons []string
 	open := o.From == nil // all requests are long-running ones that were open before the first line
 	for _, left := range w.report.Requests.LeftOut {
@@ -141,7 +141,7 @@ func (w *writing) nothingLeft(o *Options) error {
 // replay runs the scenario, adds the comparison with the log to the report, and returns the text of the scenario. If
 // the limits of the server are unknown, and the replay disagrees with the log, it looks for those with which it is
 // most like it, unless something hides them.
-func (w *writing) replay(ctx context.Context, o *Options, files *replayFiles) (text string, err error) {
+func (w *traceWriter) replay(ctx context.Context, o *Options, files *replayFiles) (text string, err error) {
 	w.report.CompleteUntilNs = w.report.DurationNs
 	if ended := w.Servers[w.server].EndNs; ended <= w.endNs {
 		w.report.CompleteUntilNs = max(ended-w.startNs-w.longestWaitNs, w.report.DurationNs/2)
@@ -208,7 +208,7 @@ func hidesLimit(unknown string) bool {
 }
 
 // leaveOut returns why a request is not in the trace, "" if it is.
-func (w *writing) leaveOut(q *requests.Request) string {
+func (w *traceWriter) leaveOut(q *requests.Request) string {
 	a := q.Attributes()
 	long := a.LongRunning()
 	switch {
@@ -231,7 +231,7 @@ func (w *writing) leaveOut(q *requests.Request) string {
 }
 
 // request writes a request, or counts why it is left out.
-func (w *writing) request(q *requests.Request) error {
+func (w *traceWriter) request(q *requests.Request) error {
 	w.stamps.forget(q)
 	if reason := w.leaveOut(q); reason != "" {
 		w.report.Requests.leaveOut(reason)
@@ -299,13 +299,13 @@ func (w *writing) request(q *requests.Request) error {
 	if !d.exempt && w.checker.fullAtStart(d.level, t.waitNs, rejected && t.waitNs >= 0 && t.waitNs < atOnceNs) {
 		w.report.QueuesFull = true
 	}
-	w.shown.add(q, t, d, beginNs, w.startNs)
+	w.table.add(q, t, d, beginNs, w.startNs)
 	_, err = w.out.Write(w.line)
 	return err
 }
 
 // count counts a request that is in the trace.
-func (w *writing) count(q *requests.Request, t times, from drawLevel, learned bool) {
+func (w *traceWriter) count(q *requests.Request, t times, from drawLevel, learned bool) {
 	r := w.report
 	r.Requests.InTrace++
 	verb := q.Verb

@@ -137,10 +137,10 @@ func fitTo(made map[string][]byte, name string) (*fit.Fitted, error) {
 }
 
 // decompressed returns a log without compression, if it has at most so many bytes. A small file can hold a very long log.
-func decompressed(content []byte, most int) ([]byte, error) {
+func decompressed(content []byte, maxBytes int) ([]byte, error) {
 	long := fmt.Errorf("without compression, the logs have more than %d MiB; use 'apfsim import', or a part of them", maxLog>>20)
 	if !bytes.HasPrefix(content, []byte("\x1f\x8b")) {
-		if len(content) > most {
+		if len(content) > maxBytes {
 			return nil, long
 		}
 		return content, nil
@@ -149,8 +149,8 @@ func decompressed(content []byte, most int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
-	if len(text) > most {
+	text, err := io.ReadAll(io.LimitReader(z, int64(maxBytes)+1))
+	if len(text) > maxBytes {
 		return nil, long
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && len(text) > 0 {

@@ -404,7 +404,7 @@ func (a *Answer) eliminated() {
 	}
 	together := map[group]int{} // index in Eliminated
 	for _, c := range a.search.all {
-		t := a.search.of(c)
+		t := a.search.trialsOf(c)
 		if c == a.Selected {
 			continue
 		}

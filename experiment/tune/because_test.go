@@ -27,7 +27,7 @@ func TestSharesAreExplainedBySeats(t *testing.T) {
 	a := listed(t, Usual)
 	all := familyOf(t, a, "nominalConcurrencyShares of workload-low")
 	for _, i := range []int{0, 2, 5} {
-		a.search.of(all[i]).add5Failures()
+		a.search.trialsOf(all[i]).add5Failures()
 	}
 	chosen := all[4]
 	a.explainChanges(chosen)

@@ -60,7 +60,7 @@ func (s *search) moreRobust(c *Candidate, done *confirmation) (*found, error) {
 	}
 	for _, next := range s.farther(c) {
 		err := s.decide(next)
-		if err == nil && s.of(next).Decision == Accepted {
+		if err == nil && s.trialsOf(next).Decision == Accepted {
 			var robust bool
 			if robust, err = s.isRobust(next); robust {
 				var confirmed *confirmation

@@ -41,7 +41,7 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 	if done.Holds = held; decision == Accepted {
 		return done, nil
 	}
-	known := s.of(c)
+	known := s.trialsOf(c)
 	known.Because = fmt.Sprintf("held in %d of %d runs, but only in %d of %d fresh ones", known.Passes, known.Runs, done.Passes, done.Runs)
 	return nil, nil
 }

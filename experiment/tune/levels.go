@@ -178,7 +178,7 @@ func (p *problem) shares(l *config.PriorityLevel) {
 	for v := range p.leastShares(present, 0) {
 		values = append(values, v)
 	}
-	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, !p.Spec.Servers.Capacity.Given(), 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
+	p.field(l, Shares, result.MoreShares, "nominalConcurrencyShares", present, !p.Spec.Servers.Capacity.IsSet(), 1, values, func(s *config.LimitedSpec, v int32) { s.NominalConcurrencyShares = &v })
 }
 
 // transfers gives a level shares of another one, so that those of all others stay. The other is none that servers maintain, none
@@ -216,6 +216,6 @@ func (p *problem) transfers(l *config.PriorityLevel) {
 				}},
 			})
 		}
-		p.add("shares of "+l.Name+" from "+from.Name, !p.Spec.Servers.Capacity.Given(), all)
+		p.add("shares of "+l.Name+" from "+from.Name, !p.Spec.Servers.Capacity.IsSet(), all)
 	}
 }

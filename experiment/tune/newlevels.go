@@ -63,7 +63,7 @@ func (p *problem) newLevel(r *route, name, sentence string, remedy result.Remedy
 		if taking {
 			all = p.mostSpared(all)
 		}
-		p.add(id, !taking && !p.Spec.Servers.Capacity.Given(), all)
+		p.add(id, !taking && !p.Spec.Servers.Capacity.IsSet(), all)
 	}
 	id := string(remedy) + " " + w
 	family(id, nil, 0)

@@ -88,9 +88,9 @@ type Holds struct {
 	Runs   int `json:"runs"`
 }
 
-// Until adds runs to a test until it decides, at most most. Next makes a run and says whether it passed.
-func Until(test Test, most int, next func() (passed bool, err error)) (d Decision, h Holds, err error) {
-	for d == Undecided && h.Runs < most {
+// Until adds runs to a test until it decides, at most maxRuns. Next makes a run and says whether it passed.
+func Until(test Test, maxRuns int, next func() (passed bool, err error)) (d Decision, h Holds, err error) {
+	for d == Undecided && h.Runs < maxRuns {
 		passed, err := next()
 		if err != nil {
 			return d, h, err

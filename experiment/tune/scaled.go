@@ -68,7 +68,7 @@ func slowerCalls(all []workload.Call, factor float64) []workload.Call {
 
 // times returns a distribution with factor times the durations; one that is not given remains so.
 func times(d quantity.Distribution, factor float64) quantity.Distribution {
-	if !d.Given() {
+	if !d.IsSet() {
 		return d
 	}
 	return quantity.Distribution{Distribution: random.Scaled{Distribution: d.Distribution, Factor: factor}}

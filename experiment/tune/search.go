@@ -307,13 +307,13 @@ func (s *search) walk() (*found, error) {
 				return nil, err
 			}
 		}
-		if s.of(c).Because != "" {
+		if s.trialsOf(c).Because != "" {
 			continue
 		}
 		if err := s.decide(c); err != nil {
 			return nil, err
 		}
-		if s.of(c).Decision != Accepted {
+		if s.trialsOf(c).Decision != Accepted {
 			continue
 		}
 		if s.Part.Of > 1 {
@@ -330,8 +330,8 @@ func (s *search) walk() (*found, error) {
 	return nil, nil
 }
 
-// of returns what is known of a candidate.
-func (s *search) of(c *Candidate) *trials {
+// trialsOf returns what is known of a candidate.
+func (s *search) trialsOf(c *Candidate) *trials {
 	if s.results[c] == nil {
 		s.results[c] = &trials{failed: make([]int, len(s.present.Spec.Thresholds))}
 	}
@@ -340,7 +340,7 @@ func (s *search) of(c *Candidate) *trials {
 
 // decide runs a candidate until the test accepts or rejects it.
 func (s *search) decide(c *Candidate) error {
-	known := s.of(c)
+	known := s.trialsOf(c)
 	if known.Decision != Undecided {
 		return nil
 	}
@@ -503,7 +503,7 @@ func (s *search) bisect(f *family) error {
 		if err := s.decide(f.all[i]); err != nil {
 			return false, err
 		}
-		t := s.of(f.all[i])
+		t := s.trialsOf(f.all[i])
 		if found = t.Decision == Accepted; found {
 			return true, nil
 		}
@@ -513,7 +513,7 @@ func (s *search) bisect(f *family) error {
 		return err
 	}
 	for i, c := range f.all {
-		t := s.of(c)
+		t := s.trialsOf(c)
 		switch {
 		case t.Decision != Undecided:
 		case !found && low >= 0 && i < low:

@@ -15,7 +15,7 @@ const mostLimit = 4
 func (p *problem) serverLimits() {
 	s := &p.Spec.Servers
 	present, step := s.MaxRequestsInflight, 1
-	if s.Capacity.Given() {
+	if s.Capacity.IsSet() {
 		step = max(1, present/10)
 	}
 	var all []*Candidate
@@ -25,7 +25,7 @@ func (p *problem) serverLimits() {
 			Sentence: fmt.Sprintf("Start the servers with --max-requests-inflight=%d instead of %d.", v, present), requests: v, value: v,
 		})
 	}
-	p.add("max-requests-inflight", !s.Capacity.Given(), all)
+	p.add("max-requests-inflight", !s.Capacity.IsSet(), all)
 }
 
 // replicas adds servers, each with as many seats as the others. They come after all limits, as a server more costs more than

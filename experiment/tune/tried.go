@@ -54,7 +54,7 @@ func (s *search) cheapest(t *Tried) (err error) {
 		if c.family.monotone && !c.family.searched {
 			err = s.bisect(c.family)
 		}
-		if err == nil && s.of(c).Because == "" {
+		if err == nil && s.trialsOf(c).Because == "" {
 			err = s.decide(c)
 		}
 		switch {
@@ -63,7 +63,7 @@ func (s *search) cheapest(t *Tried) (err error) {
 			return nil
 		case err != nil:
 			return err
-		case s.of(c).Decision == Accepted:
+		case s.trialsOf(c).Decision == Accepted:
 			t.Candidate, t.Decision = c, Accepted
 			return nil
 		}

@@ -36,7 +36,7 @@ func (a *Answer) trust(c *Candidate) []result.Trust {
 			add(result.DrawnExecutions, fmt.Sprintf("%s of the log were rejected, so that their executions are drawn from those of others.", result.RequestCount(rejected)))
 		}
 	}
-	if !spec.Servers.Capacity.Given() {
+	if !spec.Servers.Capacity.IsSet() {
 		add(noCapacity, "The scenario has no capacity: executions take as long however many there are, so that more seats cost nothing in it. On a server they may.")
 	}
 	if (spec.Servers.AdjustmentPhase.Random || a.search.phased) && !a.given("servers", "adjustmentPhase") && a.lends() {

@@ -97,8 +97,8 @@ func (s *search) begin(c Settings, goals metric.Thresholds, first uint64, n int,
 	return experiment.BeginTrials(s.ctx, experiment.Plan{N: n, Early: early, Run: func(i int) *scenario.Scenario { return w.scenarioOf(c, goals, first, i) }})
 }
 
-// most is how many runs settings are tried with at most.
-func (s *search) most() int {
+// maxRuns is how many runs settings are tried with at most.
+func (s *search) maxRuns() int {
 	if s.w.Replay {
 		return replays
 	}
@@ -128,7 +128,7 @@ func passed(run *experiment.Trial, goals int) bool {
 
 // tryPresent runs the present settings.
 func (s *search) tryPresent() error {
-	n := s.most()
+	n := s.maxRuns()
 	runs := s.begin(s.w.present, s.goals, s.w.Scenario.Spec.Seed, n, false)
 	defer runs.Stop()
 	var all []*experiment.Trial
@@ -190,10 +190,10 @@ func (s *search) decide(c Settings, goals metric.Thresholds) (*Tried, error) {
 	if s.Progress != nil {
 		s.Progress(s.decided, max(s.decided, 2*bits.Len(uint(len(s.delays)))+1))
 	}
-	runs := s.begin(c, goals, s.w.Scenario.Spec.Seed, s.most(), true)
+	runs := s.begin(c, goals, s.w.Scenario.Spec.Seed, s.maxRuns(), true)
 	defer runs.Stop()
 	t := &Tried{Settings: c}
-	decision, held, err := tune.Until(s.newTest(s.beta), s.most(), func() (bool, error) {
+	decision, held, err := tune.Until(s.newTest(s.beta), s.maxRuns(), func() (bool, error) {
 		run, err := runs.Next()
 		if err != nil {
 			return false, err

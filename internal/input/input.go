@@ -10,15 +10,15 @@ import (
 )
 
 // ReadFile reads a file of at most so many bytes. If it has more, the error is a TooLong.
-func ReadFile(name string, most int64) ([]byte, error) {
+func ReadFile(name string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = &TooLong{most}
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(text)) > maxBytes {
+		err = &TooLong{maxBytes}
 	}
 	return text, err
 }

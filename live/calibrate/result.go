@@ -110,11 +110,11 @@ func (m *Measurement) writeCapacity(w io.Writer) error {
 %s# Capacity: %v.
 # A request takes %s alone. With several kinds of requests this is their mean.
 capacity: %s
-`, m.most(), "#   "+strings.Join(m.Requests, "\n#   ")+"\n", c, format.Duration(float64(c.Demand)), c.Fields())
+`, m.maxClients(), "#   "+strings.Join(m.Requests, "\n#   ")+"\n", c, format.Duration(float64(c.Demand)), c.Fields())
 	return err
 }
 
-func (m *Measurement) most() (clients int) {
+func (m *Measurement) maxClients() (clients int) {
 	for _, s := range m.used() {
 		clients = max(clients, s.Clients)
 	}

@@ -32,9 +32,9 @@ type Cluster struct {
 	Server  *url.URL // the address of the API server, without user and password
 	Proxy   string   // scheme and host of the proxy through which it is reached; empty for none
 
-	client *http.Client
-	config *rest.Config
-	most   int64 // bytes of an answer that are read
+	client   *http.Client
+	config   *rest.Config
+	maxBytes int64 // bytes of an answer that are read
 }
 
 // Open reads a context of a kubeconfig file; an empty name is the file's current context. It does not
@@ -107,7 +107,7 @@ func Open(file, contextName string, writes bool) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %s: cluster %q: %w", file, named.Cluster, err)
 	}
-	return &Cluster{File: file, Context: contextName, User: named.AuthInfo, Server: server, Proxy: proxy, client: client, config: config, most: guard.MostAnswer}, nil
+	return &Cluster{File: file, Context: contextName, User: named.AuthInfo, Server: server, Proxy: proxy, client: client, config: config, maxBytes: guard.MostAnswer}, nil
 }
 
 // newClient returns a client with connections of its own.
@@ -232,7 +232,7 @@ func (c *Cluster) get(ctx context.Context, accept string, segments ...string) ([
 		return nil, unreachable(err)
 	}
 	defer response.Body.Close()
-	text, err := guard.ReadAll(response.Body, c.most)
+	text, err := guard.ReadAll(response.Body, c.maxBytes)
 	switch {
 	case errors.As(err, new(guard.TooLong)):
 		return nil, fmt.Errorf("GET %s: the answer %w", address.Path, err)

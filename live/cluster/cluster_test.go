@@ -85,15 +85,15 @@ func TestReadingIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.most != guard.MostAnswer {
-		t.Errorf("up to %d bytes are read, want %d", c.most, guard.MostAnswer)
+	if c.maxBytes != guard.MostAnswer {
+		t.Errorf("up to %d bytes are read, want %d", c.maxBytes, guard.MostAnswer)
 	}
-	c.most = 1 << 20
+	c.maxBytes = 1 << 20
 	text, err := c.Metrics(t.Context())
 	if want := "GET /metrics: the answer has more than 1048576 bytes"; len(text) > 0 || err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%d bytes and %v, want %q", len(text), err, want)
 	}
-	c.most = 8 << 20
+	c.maxBytes = 8 << 20
 	if text, err := c.Metrics(t.Context()); len(text) != 8<<20 || err != nil {
 		t.Errorf("%d bytes and %v, want all %d", len(text), err, 8<<20)
 	}

@@ -18,10 +18,10 @@ func (most TooLong) Error() string {
 }
 
 // ReadAll reads all of a text, or returns an error if it has more bytes than that.
-func ReadAll(r io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(text)) > most {
-		return nil, TooLong(most)
+func ReadAll(r io.Reader, maxBytes int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err == nil && int64(len(text)) > maxBytes {
+		return nil, TooLong(maxBytes)
 	}
 	return text, err
 }

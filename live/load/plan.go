@@ -54,8 +54,8 @@ type Workload struct {
 const usersKept = 2
 
 // NewPlan simulates a scenario to see what it sends. The error has all requests that cannot be sent.
-func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool) (*Plan, error) {
-	p := &Plan{Scenario: sc, Most: most, Writes: writes}
+func NewPlan(ctx context.Context, sc *scenario.Scenario, maxRequests int64, writes bool) (*Plan, error) {
+	p := &Plan{Scenario: sc, Most: maxRequests, Writes: writes}
 	calls := &Calls{Writes: writes}
 	var wrong document.Errors
 	for i := range sc.Spec.Workload {
@@ -91,7 +91,7 @@ func NewPlan(ctx context.Context, sc *scenario.Scenario, most int64, writes bool
 	checked := map[*server.Template]bool{}
 	run := sim.New(sc)
 	run.Observe(server.Observer{Arrived: func(nowNs int64, r *server.Request) {
-		if sent == most {
+		if sent == maxRequests {
 			if p.BoundNs == 0 {
 				p.BoundNs = max(1, nowNs)
 				enough()

@@ -69,12 +69,12 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	l := &loop{
-		Options: o, scenario: sc, shared: server.NewShared(server.Options{Detailed: sim.ClientsNeedDetails(&sc.Spec)}), sending: sending,
+		Options: o, scenario: sc, runState: server.NewRunState(server.Options{NeedsDetails: sim.ClientsNeedDetails(&sc.Spec)}), sending: sending,
 		answers: make(chan delivered, 256), endWatches: make(chan struct{}), calls: map[*server.Template]*Call{},
 		result: &Result{Length: time.Duration(sc.Spec.Duration)},
 	}
-	l.clients = workload.NewClients(sc.Clients(), l.shared)
-	l.shared.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
+	l.clients = workload.NewClients(sc.Clients(), l.runState)
+	l.runState.Events.Schedule(int64(sc.Spec.Duration), uint8(server.End), server.Event{Kind: server.End})
 	l.clients.Begin(ctx, l, nil, nil)
 	l.start = time.Now()
 	if o.Begun != nil {
@@ -96,7 +96,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, o Options) (*Result, error)
 type loop struct {
 	Options
 	scenario *scenario.Scenario
-	shared   *server.Shared
+	runState *server.RunState
 	clients  *workload.Clients
 	sending  context.Context
 	start    time.Time
@@ -115,7 +115,7 @@ func (l *loop) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for l.result.Stopped == nil {
-		nextNs, _ := l.shared.Events.NextNs() // there is one: the end
+		nextNs, _ := l.runState.Events.NextNs() // there is one: the end
 		wait := time.Duration(nextNs) - time.Since(l.start)
 		if wait > 0 {
 			timer.Reset(wait)
@@ -139,8 +139,8 @@ func (l *loop) run(ctx context.Context) {
 			l.stop(ErrInterrupted)
 			continue
 		}
-		e, _ := l.shared.Events.Next()
-		switch nowNs := l.shared.Events.NowNs(); e.Kind {
+		e, _ := l.runState.Events.Next()
+		switch nowNs := l.runState.Events.NowNs(); e.Kind {
 		case server.End:
 			return
 		case server.ClientActs:
@@ -246,7 +246,7 @@ func (l *loop) answered(d delivered) {
 		l.stop(fmt.Errorf("%w: %s", ErrForbidden, s.Refused))
 	}
 	// Events up to now may have happened while the answer was under way to this goroutine.
-	nowNs := max(l.shared.Events.NowNs(), int64(s.At+s.Latency+s.Open))
+	nowNs := max(l.runState.Events.NowNs(), int64(s.At+s.Latency+s.Open))
 	l.clients.Responded(nowNs, r, response(&s.Answer))
 }
 

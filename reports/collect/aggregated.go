@@ -27,13 +27,13 @@ func newAggregated(run *sim.Run, fromNs int64) *aggregated {
 		a.measure = append(a.measure, measure.New(measure.FinePrecision))
 	}
 	if len(a.names) > 0 {
-		run.OnPassed(a.passed)
+		run.OnAggregatedEvent(a.passed)
 	}
 	return a
 }
 
 // passed measures what happens to a request.
-func (a *aggregated) passed(nowNs int64, p calls.Passed) {
+func (a *aggregated) passed(nowNs int64, p calls.AggregatedEvent) {
 	if p.ArrivalNs < a.fromNs {
 		return
 	}

@@ -29,7 +29,7 @@ func newLoadBeyondMeasured(s *scenario.Servers) *loadBeyondMeasured {
 	if s.Capacity == nil || s.Capacity.Measured == 0 && s.Capacity.Average == 0 {
 		return nil
 	}
-	return &loadBeyondMeasured{measured: s.Capacity.Measured, average: s.Capacity.Average, unknown: !s.Capacity.Given(), executing: make([]int, max(1, s.Replicas))}
+	return &loadBeyondMeasured{measured: s.Capacity.Measured, average: s.Capacity.Average, unknown: !s.Capacity.IsSet(), executing: make([]int, max(1, s.Replicas))}
 }
 
 func (c *loadBeyondMeasured) begin(r *server.Request) { c.executing[r.Server]++ }

@@ -8,7 +8,7 @@ import (
 )
 
 // wishes counts how many requests the clients of a workload wanted to send, in all and in the busiest second.
-type wishes struct{ total, second, inSecond, most int64 }
+type wishes struct{ total, second, inSecond, mostInSecond int64 }
 
 func (w *wishes) add(atNs int64) {
 	if second := atNs / 1e9; second != w.second {
@@ -16,7 +16,7 @@ func (w *wishes) add(atNs int64) {
 	}
 	w.total++
 	w.inSecond++
-	w.most = max(w.most, w.inSecond)
+	w.mostInSecond = max(w.mostInSecond, w.inSecond)
 }
 
 // limitOf returns the rate limit of a workload's clients and what they wanted to send; nil without a limit.
@@ -25,7 +25,7 @@ func limitOf(w *workload.Workload, wanted *wishes) *result.ClientLimit {
 	if limit == nil {
 		return nil
 	}
-	l := &result.ClientLimit{QPS: limit.QPS, Burst: limit.Burst, Shared: limit.Shared, Buckets: w.Clients, Wishes: wanted.total, Most: wanted.most}
+	l := &result.ClientLimit{QPS: limit.QPS, Burst: limit.Burst, Shared: limit.Shared, Buckets: w.Clients, Wishes: wanted.total, Most: wanted.mostInSecond}
 	if l.Shared != "" && !strings.Contains(l.Shared, "{i}") {
 		l.Buckets = 1
 	}

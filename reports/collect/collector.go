@@ -32,12 +32,12 @@ type Collector struct {
 	intervalToNs   int64 // end of the current interval; used if probes cause more ticks
 	levels         []*level
 	groups         []*group
-	byIndex        [][]flow      // in blocks, by server.Flow.Index; a pointer for each flow would be one more read from memory
-	renumbered     map[int]*flow // the flows that have another index, too
-	parts          [][]*part     // by workload and group
+	byIndex        [][]flow             // in blocks, by server.Flow.Index; a pointer for each flow would be one more read from memory
+	renumbered     map[int]*flow        // the flows that have another index, too
+	inGroups       [][]*workloadInGroup // by workload and group
 	workloads      *workloadSeries
-	stalls         []stall             // by workload
-	freezes        []freeze            // by workload
+	noDispatches   []noDispatch        // by workload
+	noAnswers      []noAnswer          // by workload
 	virtual        *Probes             // nil if the run has no probes
 	unclassified   *flow               // all requests that flow control does not handle
 	refused        *group              // the requests that have not reached flow control; nil with servers nil
@@ -114,10 +114,10 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 	c := &Collector{
 		scenario: sc, eachLevel: eachLevel, intervalNs: intervalNs,
 		fromNs: int64(sc.Spec.Warmup.Duration), toNs: int64(sc.Spec.Duration),
-		parts:     make([][]*part, len(sc.Spec.Workload)),
-		stalls:    make([]stall, len(sc.Spec.Workload)),
-		freezes:   make([]freeze, len(sc.Spec.Workload)),
-		workloads: newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
+		inGroups:     make([][]*workloadInGroup, len(sc.Spec.Workload)),
+		noDispatches: make([]noDispatch, len(sc.Spec.Workload)),
+		noAnswers:    make([]noAnswer, len(sc.Spec.Workload)),
+		workloads:    newWorkloadSeries(len(sc.Spec.Workload), intervalNs, int64(sc.Spec.Duration)),
 	}
 	c.beyond = newLoadBeyondMeasured(&sc.Spec.Servers)
 	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
@@ -164,7 +164,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 		c.addWorkload(f, r.Workload)
 	}
 	if c.counts(r) {
-		p := c.partOf(r, f)
+		p := c.inGroupOf(r, f)
 		p.seats += int64(r.SeatsWanted())
 		counting{&p.Counted, f}.arrive(r.Attempt > 1)
 		if r.Attempt > 1 {
@@ -180,7 +180,7 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	if c.servers != nil {
 		c.atServer(r, f).enter(nowNs, r.SeatsWanted())
 	}
-	c.stalls[r.Workload].enter(nowNs, f.level)
+	c.noDispatches[r.Workload].enter(nowNs, f.level)
 	c.opened(nowNs, r, f.level)
 	c.workloads.Arrived(r.Workload)
 	if c.virtual != nil {
@@ -191,9 +191,9 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		p := c.partOf(r, f)
+		p := c.inGroupOf(r, f)
 		counting{&p.Counted, f}.dispatch()
-		p.at(nowNs)
+		p.closeBatches(nowNs)
 		p.dispatched(nowNs - r.ArrivalNs)
 		f.dispatch(nowNs - r.ArrivalNs)
 	}
@@ -204,10 +204,10 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 	if c.kinds != nil {
 		f.ofKind(c.kinds.kindOf(r)).sit(nowNs, r.SeatsHeld())
 	}
-	c.stalls[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
+	c.noDispatches[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	c.sit(nowNs, f.level, r.Server, r.SeatsHeld())
-	f.level.held.end(nowNs)
+	f.level.wideWait.end(nowNs)
 	if c.servers != nil {
 		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	}
@@ -220,25 +220,25 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	if c.counts(r) {
-		p := c.partOf(r, f)
+		p := c.inGroupOf(r, f)
 		counting{&p.Counted, f}.reject(r.Rejection)
 		if l := f.level; l.spec.Queuing() == nil && l.executing.value < l.limit {
 			l.rejectedByWidth++
 		}
-		p.at(nowNs)
+		p.closeBatches(nowNs)
 		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
 		f.add(waitRejected, nowNs-r.ArrivalNs, 0)
 	}
 	c.refuse(nowNs, r, f)
 	f.level.refuse(nowNs, r.SeatsWanted(), r.Rejection)
-	if f.level.held.request == r {
-		f.level.held.end(nowNs)
+	if f.level.wideWait.request == r {
+		f.level.wideWait.end(nowNs)
 	}
 	if c.servers != nil {
 		c.atServer(r, f).refuse(nowNs, r.SeatsWanted(), r.Rejection)
 		c.failed(nowNs).Rejected++
 	}
-	c.stalls[r.Workload].reject(nowNs, c.fromNs)
+	c.noDispatches[r.Workload].reject(nowNs, c.fromNs)
 	c.workloads.Rejected(nowNs, r)
 	if c.virtual != nil {
 		c.virtual.Rejected(nowNs, r)
@@ -251,9 +251,9 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	}
 	f := c.flowOf(r)
 	if c.counts(r) {
-		p := c.partOf(r, f)
+		p := c.inGroupOf(r, f)
 		counting{&p.Counted, f}.execute(r.Answered())
-		p.at(nowNs)
+		p.closeBatches(nowNs)
 		p.executed(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 		f.execute(nowNs-r.DispatchNs, nowNs-r.ArrivalNs)
 	}
@@ -389,7 +389,7 @@ func (c *Collector) end() {
 	}
 	c.ended = true
 	c.interval(c.toNs)
-	for _, byGroup := range c.parts {
+	for _, byGroup := range c.inGroups {
 		for _, p := range byGroup {
 			if p != nil {
 				p.end(c.toNs)
@@ -405,8 +405,8 @@ func (c *Collector) end() {
 	for _, s := range c.servers {
 		s.setStage(c.toNs, c.fromNs, s.stage)
 	}
-	for i := range c.stalls {
-		c.stalls[i].end(c.toNs, c.fromNs)
+	for i := range c.noDispatches {
+		c.noDispatches[i].end(c.toNs, c.fromNs)
 	}
 	if c.virtual != nil {
 		c.virtual.Finish()
@@ -420,12 +420,12 @@ func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fro
 func (c *Collector) addWorkload(f *flow, workload int) {
 	f.level.senders.Set(workload)
 	if f.workload != server.NoWorkload {
-		f.part, f.mixed = nil, true
+		f.inGroup, f.mixed = nil, true
 		return
 	}
 	f.workload = int32(workload)
 	if len(c.eachLevel) == 1 {
-		f.part = c.partAt(workload, f.group, 0)
+		f.inGroup = c.inGroupAt(workload, f.group, 0)
 	}
 }
 

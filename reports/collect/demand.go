@@ -16,8 +16,8 @@ import (
 
 // measuresDemand says whether executions take other times in a run of the scenario than it gives.
 func measuresDemand(spec *scenario.Spec) bool {
-	return spec.Store != nil || spec.Servers.Capacity.Given() || spec.Servers.Handover.Given() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
-		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
+	return spec.Store != nil || spec.Servers.Capacity.IsSet() || spec.Servers.Handover.IsSet() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+		return w.Delay.IsSet() || w.ClientTimeout.IsSet() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 }
 
@@ -84,24 +84,24 @@ func (ks *kinds) number(key kindKey) int32 {
 	return n
 }
 
-// occupied is what requests that arrived in the window have occupied, of one kind or of several.
-type occupied struct {
+// kindUsage is what requests that arrived in the window have occupied, of one kind or of several.
+type kindUsage struct {
 	measured int64   // requests that have been executed
 	seatNs   float64 // that these have occupied
 	serveNs  float64 // from their arrivals to the ends of their executions, summed
 }
 
-func (o *occupied) add(seatNs float64, serveNs int64) {
+func (o *kindUsage) add(seatNs float64, serveNs int64) {
 	o.measured++
 	o.seatNs += seatNs
 	o.serveNs += float64(serveNs)
 }
 
-func (o *occupied) mean() float64 { return o.seatNs / float64(o.measured) }
+func (o *kindUsage) mean() float64 { return o.seatNs / float64(o.measured) }
 
 // flowKind is what a flow has of a kind of requests.
 type flowKind struct {
-	occupied
+	kindUsage
 	kind    int32
 	arrived int64 // in the window
 	holding []holding
@@ -133,7 +133,7 @@ func (k *flowKind) leave(r *server.Request) {
 
 // levelKind is what a level has of a kind of requests.
 type levelKind struct {
-	occupied
+	kindUsage
 
 	// Since the run began: of the requests that have arrived, what the scenario gives, and of those that have been executed,
 	// what they have occupied.
@@ -189,7 +189,7 @@ func (ks *flowKinds) outstanding(nowNs int64, l *level) (sum float64) {
 	for i := range ks.all {
 		if k := &ks.all[i]; k.waiting > 0 || k.seated > 0 {
 			expected := l.ofKind(k.kind).expected()
-			sum += float64(k.waiting)*expected + positive(float64(k.seated)*expected-float64(k.held.at(nowNs)))
+			sum += float64(k.waiting)*expected + positive(float64(k.seated)*expected-float64(k.held.valueAt(nowNs)))
 		}
 	}
 	return sum
@@ -253,7 +253,7 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	}
 	spent := spentBy(nowNs, r)
 	f.level.spent.Add(&spent, float64(r.SeatsHeld()))
-	c.partOf(r, f).spent.Add(&spent, float64(r.SeatsHeld()))
+	c.inGroupOf(r, f).spent.Add(&spent, float64(r.SeatsHeld()))
 	f.level.spend(nowNs, c.intervalNs, r, &spent)
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
 	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
@@ -287,7 +287,7 @@ func (c *Collector) endDemand(servers []*server.Server) {
 func givenNs(r *server.Request) int64 {
 	d := r.Details
 	switch {
-	case d == nil || d.Handling == 0:
+	case d == nil || d.RegistryOp == 0:
 		return r.ExecutionNs
 	case d.Execution:
 		return d.GivenNs
@@ -302,7 +302,7 @@ func (f *flow) endDemand() {
 	if f.kinds == nil {
 		return
 	}
-	var all occupied
+	var all kindUsage
 	for i := range f.kinds.all {
 		k := &f.kinds.all[i]
 		all.measured, all.seatNs = all.measured+k.measured, all.seatNs+k.seatNs
@@ -317,7 +317,7 @@ func (f *flow) endDemand() {
 			continue
 		}
 		mean, others := 0.0, k.arrived-k.measured
-		for _, samples := range []*occupied{&k.occupied, &f.level.ofKind(k.kind).occupied, &all, &f.level.allKinds} {
+		for _, samples := range []*kindUsage{&k.kindUsage, &f.level.ofKind(k.kind).kindUsage, &all, &f.level.allKinds} {
 			if samples.measured > 0 {
 				mean = samples.mean()
 				break

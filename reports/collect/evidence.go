@@ -34,7 +34,7 @@ func spentBy(nowNs int64, r *server.Request) (spent result.Spent) {
 	s := r.Spent(nowNs)
 	total := nowNs - r.DispatchNs
 	spent = result.Spent{TotalNs: float64(total), CallsNs: float64(s.CallsNs), ServedNs: float64(s.ServedNs), SlowNs: float64(s.SlowNs), SlowSentNs: float64(s.SlowSentNs)}
-	if d := r.Details; d != nil && (d.Handling != 0 || d.Answer.Status != 0) && !d.Execution {
+	if d := r.Details; d != nil && (d.RegistryOp != 0 || d.Answer.Status != 0) && !d.Execution {
 		spent.StoredNs = float64(total - s.CallsNs - s.ServedNs - s.SentNs)
 	}
 	return spent
@@ -67,22 +67,22 @@ func (l *level) spend(nowNs, intervalNs int64, r *server.Request, spent *result.
 	}
 }
 
-// heldBack is how long the next request of a level waited for more seats than were free, though some were.
-type heldBack struct {
+// wideRequestWait is how long the next request of a level waited for more seats than were free, though some were.
+type wideRequestWait struct {
 	request *server.Request
 	sinceNs int64
 	ns      int64
 }
 
 func (c *Collector) heldBack(nowNs int64, r *server.Request) {
-	h := &c.flowOf(r).level.held
+	h := &c.flowOf(r).level.wideWait
 	if h.request == nil {
 		h.request, h.sinceNs = r, max(nowNs, c.fromNs)
 	}
 }
 
 // end ends the time: the request is dispatched or rejected, or another one is dispatched instead.
-func (h *heldBack) end(nowNs int64) {
+func (h *wideRequestWait) end(nowNs int64) {
 	if h.request != nil {
 		h.ns += max(0, nowNs-h.sinceNs)
 		h.request = nil
@@ -124,7 +124,7 @@ func (c *Collector) evidenceOf() *result.Evidence {
 		if outer, _, is := strings.Cut(spec.Name, "/"); is {
 			w.Callbacks = outer
 		}
-		for _, p := range c.parts[i] {
+		for _, p := range c.inGroups[i] {
 			if p == nil {
 				continue
 			}
@@ -137,7 +137,7 @@ func (c *Collector) evidenceOf() *result.Evidence {
 		if l.name == "" {
 			continue
 		}
-		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.held.ns, Spent: l.spent,
+		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.wideWait.ns, Spent: l.spent,
 			Executed: l.allKinds.measured, Steps: l.steps, RejectedByWidth: l.rejectedByWidth}
 		own.MostConfigured, own.LeastConfigured, own.ReducedNs = l.configured()
 		e.Levels = append(e.Levels, own)

@@ -10,8 +10,8 @@ import (
 // first two have what every request changes.
 type flow struct {
 	level       *level
-	part        *part // of its requests; nil if several workloads send them, or to several servers
-	workload    int32 // that sends them; the first one if there are several
+	inGroup     *workloadInGroup // of its requests; nil if several workloads send them, or to several servers
+	workload    int32            // that sends them; the first one if there are several
 	seatsInUse  int32
 	waiting     int32
 	present     int32 // requests that have arrived and hold seats or wait for seats

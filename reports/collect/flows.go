@@ -101,7 +101,7 @@ type otherFlows struct {
 	measures            *measure.Measures
 	number, underserved int
 	sum                 result.Flow
-	brief               brief
+	brief               flowSummary
 }
 
 func (o *otherFlows) add(f *flow) {
@@ -128,7 +128,7 @@ func (o *otherFlows) summary(g *group, severalLevels bool) result.OtherFlows {
 
 // chosen returns which flows are listed if there are more than the greatest number: those that the thresholds name,
 // and then in turns the first of each list of ranked, the second of each, and so on.
-func (c *Collector) chosen(most int) func(*flow) bool {
+func (c *Collector) chosen(maxFlows int) func(*flow) bool {
 	is := map[*flow]bool{}
 	named := map[string]bool{}
 	for i := range c.scenario.Spec.Thresholds {
@@ -138,16 +138,16 @@ func (c *Collector) chosen(most int) func(*flow) bool {
 	}
 	if len(named) > 0 {
 		for f := range c.flows() {
-			if len(is) < most && named[f.name()] {
+			if len(is) < maxFlows && named[f.name()] {
 				is[f] = true
 			}
 		}
 	}
-	lists := c.ranked(most)
+	lists := c.ranked(maxFlows)
 	for place, more := 0, true; more; place++ {
 		more = false
 		for _, list := range lists {
-			if place < len(list) && len(is) < most {
+			if place < len(list) && len(is) < maxFlows {
 				is[list[place]] = true
 				more = true
 			}
@@ -162,7 +162,7 @@ func (c *Collector) chosen(most int) func(*flow) bool {
 //   - of each workload the flows with the greatest service, the longest wait, and the most rejections.
 //
 // A flow that several workloads send requests of belongs to the first. A flow with the value 0 is in no list.
-func (c *Collector) ranked(most int) (lists [][]*flow) {
+func (c *Collector) ranked(maxFlows int) (lists [][]*flow) {
 	type valued struct {
 		value float64
 		flow  *flow
@@ -176,7 +176,7 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 			}
 		}
 		slices.SortStableFunc(all, func(a, b valued) int { return -cmp.Compare(a.value, b.value) })
-		list := make([]*flow, min(most, len(all)))
+		list := make([]*flow, min(maxFlows, len(all)))
 		for i := range list {
 			list[i] = all[i].flow
 		}
@@ -188,7 +188,7 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 		byWorkload[f.workload] = append(byWorkload[f.workload], f)
 	}
 	for _, l := range c.levels {
-		lists = append(lists, worst(l.flows, most))
+		lists = append(lists, worst(l.flows, maxFlows))
 		rank(l.flows, func(f *flow) float64 { return f.demand })
 		rank(l.flows, func(f *flow) float64 { return f.service })
 	}
@@ -204,35 +204,35 @@ func (c *Collector) ranked(most int) (lists [][]*flow) {
 	return lists
 }
 
-func worst(flows []*flow, most int) (list []*flow) {
+func worst(flows []*flow, maxFlows int) (list []*flow) {
 	type standing struct {
-		judge.Standing
+		judge.FlowRank
 		flow *flow
 	}
 	var all []standing
-	var brief brief
+	var brief flowSummary
 	for _, f := range flows {
 		brief.set(f)
-		if rank, bad := judge.StandingOf(&brief.Flow); bad {
+		if rank, bad := judge.FlowRankOf(&brief.Flow); bad {
 			all = append(all, standing{rank, f})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b standing) int { return a.Compare(b.Standing) })
-	for _, s := range all[:min(most, len(all))] {
+	slices.SortStableFunc(all, func(a, b standing) int { return a.Compare(b.FlowRank) })
+	for _, s := range all[:min(maxFlows, len(all))] {
 		list = append(list, s.flow)
 	}
 	return list
 }
 
-// brief is what package judge reads of a flow. It is used for one flow after the other.
-type brief struct {
+// flowSummary is what package judge reads of a flow. It is used for one flow after the other.
+type flowSummary struct {
 	result.Flow
 	counted metric.Counted
 	wait    result.Distribution
 	ratio   float64
 }
 
-func (b *brief) set(f *flow) {
+func (b *flowSummary) set(f *flow) {
 	share := f.share()
 	b.counted = metric.Counted{}
 	f.addCounts(&b.counted)

@@ -13,12 +13,12 @@ func (i *integral) add(nowNs int64, d int) {
 	i.offset -= int64(d) * nowNs
 }
 
-// at returns the integral from the last restart, or from time 0, up to now.
-func (i *integral) at(nowNs int64) int64 { return int64(i.value)*nowNs + i.offset }
+// valueAt returns the integral from the last restart, or from time 0, up to now.
+func (i *integral) valueAt(nowNs int64) int64 { return int64(i.value)*nowNs + i.offset }
 
 // restart returns the integral up to now, and makes it 0.
 func (i *integral) restart(nowNs int64) int64 {
-	sum := i.at(nowNs)
+	sum := i.valueAt(nowNs)
 	i.offset -= sum
 	return sum
 }

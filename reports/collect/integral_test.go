@@ -27,7 +27,7 @@ func TestIntegralIsTheSumOverItsSteps(t *testing.T) {
 				}
 				want = 0
 			}
-			if got := i.at(now); got != want {
+			if got := i.valueAt(now); got != want {
 				t.Fatalf("at %d: %d, want %d", now, got, want)
 			}
 		}

@@ -65,11 +65,11 @@ type level struct {
 	senders    measure.Bitset // the workloads that have sent requests to it
 
 	kinds    []levelKind // by kind, where the demand is measured
-	allKinds occupied
-	freeze   freeze
+	allKinds kindUsage
+	noAnswer noAnswer
 	spent    result.Spent       // by the executed requests, in seat-nanoseconds
 	steps    []result.LevelStep // by interval, of the window; as far as there is anything
-	held     heldBack
+	wideWait wideRequestWait
 
 	rejectedByWidth int64 // see result.LevelEvidence
 
@@ -198,7 +198,7 @@ func (l *level) advance(nowNs int64) {
 		w := &l.window
 		if l.sinceNs < l.fromNs {
 			d = nowNs - l.fromNs
-			w.seatNsBefore, w.waitingNsBefore = l.seatsInUse.at(l.fromNs), l.waiting.at(l.fromNs)
+			w.seatNsBefore, w.waitingNsBefore = l.seatsInUse.valueAt(l.fromNs), l.waiting.valueAt(l.fromNs)
 		}
 		if d > 0 { // not what ends when the window begins
 			w.peak = max(w.peak, l.seatsInUse.value)
@@ -223,7 +223,7 @@ func (l *level) settle(nowNs int64) {
 }
 
 func (w *windowUse) add(l *level, nowNs int64) {
-	seatNs, waitingNs := l.seatsInUse.at(nowNs), l.waiting.at(nowNs)
+	seatNs, waitingNs := l.seatsInUse.valueAt(nowNs), l.waiting.valueAt(nowNs)
 	usedNs, waitedNs := float64(seatNs-w.seatNsBefore), float64(waitingNs-w.waitingNsBefore)
 	w.seatNsBefore, w.waitingNsBefore = seatNs, waitingNs
 	w.seatNs += usedNs

@@ -21,14 +21,14 @@ func (c *Collector) answered(nowNs int64, r *server.Request) {
 		return
 	}
 	if r.Refusal != metric.NotRefused {
-		c.partAt(r.Workload, c.refused, int(r.Server)).Responses.Add(int(r.Status), 1)
+		c.inGroupAt(r.Workload, c.refused, int(r.Server)).Responses.Add(int(r.Status), 1)
 		return
 	}
 	if c.servers != nil {
-		c.partOf(r, c.flowOf(r)).Responses.Add(int(r.Status), 1)
+		c.inGroupOf(r, c.flowOf(r)).Responses.Add(int(r.Status), 1)
 	}
 	if how == deadline {
-		c.partOf(r, c.flowOf(r)).TooLate.Record(nowNs - r.ArrivalNs)
+		c.inGroupOf(r, c.flowOf(r)).TooLate.Record(nowNs - r.ArrivalNs)
 	}
 	if how != nil {
 		c.countingOf(r, c.flowOf(r)).fail(r, how)
@@ -46,7 +46,7 @@ func (c *Collector) endOpen(servers []*server.Server) {
 				return
 			}
 			f := c.flowOf(r)
-			p := c.partOf(r, f)
+			p := c.inGroupOf(r, f)
 			if r.DispatchNs < 0 {
 				p.Queued.Record(c.toNs - r.ArrivalNs)
 				f.queuedAtEnd(c.toNs - r.ArrivalNs)
@@ -82,7 +82,7 @@ func (c *Collector) usualNs(r *server.Request, l *level) int64 {
 	if c.kinds == nil || givenNs(r) > 0 {
 		return 0
 	}
-	kind := &l.ofKind(c.kinds.kindOf(r)).occupied
+	kind := &l.ofKind(c.kinds.kindOf(r)).kindUsage
 	if kind.measured < lateFrom {
 		return 0
 	}
@@ -91,10 +91,10 @@ func (c *Collector) usualNs(r *server.Request, l *level) int64 {
 
 // endFreezes ends the freezes that last until the end of the run.
 func (c *Collector) endFreezes() {
-	for i := range c.freezes {
-		c.freezes[i].end(c.toNs, c.fromNs)
+	for i := range c.noAnswers {
+		c.noAnswers[i].end(c.toNs, c.fromNs)
 	}
 	for _, l := range c.levels {
-		l.freeze.end(c.toNs, c.fromNs)
+		l.noAnswer.end(c.toNs, c.fromNs)
 	}
 }

@@ -71,7 +71,7 @@ func TestDurationsOfAFlow(t *testing.T) {
 		if f.longestNs() != longest {
 			t.Errorf("%d requests: the longest wait is %d ns, want %d", n, f.longestNs(), longest)
 		}
-		var b brief
+		var b flowSummary
 		f.level = &level{shares: []float64{0}}
 		if b.set(&f); (b.Wait != nil) != (f.dispatched > 0) || b.Wait != nil && b.Wait.MaxNs != longest {
 			t.Errorf("%d requests: package judge reads the waits %+v, want at most %d ns", n, b.Wait, longest)
@@ -81,7 +81,7 @@ func TestDurationsOfAFlow(t *testing.T) {
 
 // A part keeps each wait and each execution, also those of one nanosecond.
 func TestDurationsOfAPart(t *testing.T) {
-	p := &part{Measures: measure.New(measure.FinePrecision), batches: measure.NewBatcher(0, 1)}
+	p := &workloadInGroup{Measures: measure.New(measure.FinePrecision), batches: measure.NewBatcher(0, 1)}
 	p.alone.Precision = measure.FinePrecision
 	for _, waitNs := range []int64{0, 1, 5, 0} {
 		p.dispatched(waitNs)
@@ -100,25 +100,25 @@ func TestDurationsOfAPart(t *testing.T) {
 // Requests that were not executed count with the mean of their kind in the flow; without one, at the level, then with that
 // of all kinds of the flow, then of the level. One that holds seats counts with what it has occupied if that is more.
 func TestDemandThatIsMeasured(t *testing.T) {
-	of := func(measured int64, seatNs float64) occupied { return occupied{measured: measured, seatNs: seatNs} }
+	of := func(measured int64, seatNs float64) kindUsage { return kindUsage{measured: measured, seatNs: seatNs} }
 	for name, c := range map[string]struct {
 		flow     []flowKind
-		level    []occupied // by kind, from 1
-		allKinds occupied
+		level    []kindUsage // by kind, from 1
+		allKinds kindUsage
 		given    float64
 		want     float64
 	}{
-		"of its kind in the flow":     {[]flowKind{{occupied: of(2, 20), kind: 1, arrived: 5}}, []occupied{of(4, 400)}, of(8, 8000), 7, 20 + 3*10},
-		"of its kind at the level":    {[]flowKind{{kind: 1, arrived: 3}, {occupied: of(1, 50), kind: 2, arrived: 1}}, []occupied{of(4, 400), of(1, 50)}, of(5, 450), 7, 3*100 + 50},
-		"of all kinds in the flow":    {[]flowKind{{kind: 1, arrived: 3}, {occupied: of(1, 50), kind: 2, arrived: 1}}, []occupied{{}, of(9, 90)}, of(9, 90), 7, 3*50 + 50},
-		"of all kinds at the level":   {[]flowKind{{kind: 1, arrived: 3}}, []occupied{{}}, of(4, 80), 7, 3 * 20},
-		"of nothing, as it was given": {[]flowKind{{kind: 1, arrived: 3}}, []occupied{{}}, occupied{}, 7, 7},
-		"of nothing, but held":        {[]flowKind{{kind: 1, arrived: 3, holding: []holding{{occupied: 4, given: 2}, {occupied: 5, given: 5}}}}, []occupied{{}}, occupied{}, 7, 9},
-		"held for longer":             {[]flowKind{{occupied: of(2, 20), kind: 1, arrived: 5, holding: []holding{{occupied: 3}, {occupied: 10}, {occupied: 14}}}}, []occupied{{}}, of(2, 20), 7, 20 + 3*10 + 4},
+		"of its kind in the flow":     {[]flowKind{{kindUsage: of(2, 20), kind: 1, arrived: 5}}, []kindUsage{of(4, 400)}, of(8, 8000), 7, 20 + 3*10},
+		"of its kind at the level":    {[]flowKind{{kind: 1, arrived: 3}, {kindUsage: of(1, 50), kind: 2, arrived: 1}}, []kindUsage{of(4, 400), of(1, 50)}, of(5, 450), 7, 3*100 + 50},
+		"of all kinds in the flow":    {[]flowKind{{kind: 1, arrived: 3}, {kindUsage: of(1, 50), kind: 2, arrived: 1}}, []kindUsage{{}, of(9, 90)}, of(9, 90), 7, 3*50 + 50},
+		"of all kinds at the level":   {[]flowKind{{kind: 1, arrived: 3}}, []kindUsage{{}}, of(4, 80), 7, 3 * 20},
+		"of nothing, as it was given": {[]flowKind{{kind: 1, arrived: 3}}, []kindUsage{{}}, kindUsage{}, 7, 7},
+		"of nothing, but held":        {[]flowKind{{kind: 1, arrived: 3, holding: []holding{{occupied: 4, given: 2}, {occupied: 5, given: 5}}}}, []kindUsage{{}}, kindUsage{}, 7, 9},
+		"held for longer":             {[]flowKind{{kindUsage: of(2, 20), kind: 1, arrived: 5, holding: []holding{{occupied: 3}, {occupied: 10}, {occupied: 14}}}}, []kindUsage{{}}, of(2, 20), 7, 20 + 3*10 + 4},
 	} {
 		l := &level{kinds: []levelKind{{}}, allKinds: c.allKinds}
 		for _, o := range c.level {
-			l.kinds = append(l.kinds, levelKind{occupied: o})
+			l.kinds = append(l.kinds, levelKind{kindUsage: o})
 		}
 		f := &flow{level: l, demand: c.given, kinds: &flowKinds{all: c.flow}}
 		if f.endDemand(); f.demand != c.want {
@@ -288,7 +288,7 @@ func TestWindowsOfTheRefusalsOfAServer(t *testing.T) {
 
 // What requests have occupied is added up, and so is how long they were served; without probes there is no percentile.
 func TestSumsOfARun(t *testing.T) {
-	var o occupied
+	var o kindUsage
 	o.add(10, 3)
 	o.add(20, 4)
 	if o.measured != 2 || o.mean() != 15 || o.serveNs != 7 {
@@ -472,7 +472,7 @@ func TestFairnessOfSmallShares(t *testing.T) {
 // A freeze is as long as requests are open and none is served: not the time before they came. One that is rejected ends none.
 func TestFreezeOfOpenRequests(t *testing.T) {
 	const s = 1_000_000_000
-	z := &freeze{}
+	z := &noAnswer{}
 	z.enter(0)
 	z.leave(1*s/2, 0, 0, true) // served soon
 	z.enter(100 * s)
@@ -487,8 +487,8 @@ func TestFreezeOfOpenRequests(t *testing.T) {
 // Without kinds of requests, freezes are not looked for.
 func TestFreezesNeedKinds(t *testing.T) {
 	c, l := &Collector{}, &level{}
-	if c.opened(0, &server.Request{Sent: server.Sent{Template: &server.Template{}}}, l); l.freeze.open != 0 {
-		t.Errorf("%d requests are open", l.freeze.open)
+	if c.opened(0, &server.Request{Sent: server.Sent{Template: &server.Template{}}}, l); l.noAnswer.open != 0 {
+		t.Errorf("%d requests are open", l.noAnswer.open)
 	}
 }
 

@@ -101,8 +101,8 @@ func (p *Phases) Observer() server.Observer {
 	}
 }
 
-// of returns where a request counts; nil if it arrived during the warm-up.
-func (p *Phases) of(r *server.Request) *measure.Measures {
+// measuresOf returns where a request counts; nil if it arrived during the warm-up.
+func (p *Phases) measuresOf(r *server.Request) *measure.Measures {
 	if r.ArrivalNs < p.fromNs {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (p *Phases) failed(nowNs int64, r *server.Request) {
 }
 
 func (p *Phases) arrived(_ int64, r *server.Request) {
-	m := p.of(r)
+	m := p.measuresOf(r)
 	if m == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (p *Phases) arrived(_ int64, r *server.Request) {
 }
 
 func (p *Phases) dispatched(nowNs int64, r *server.Request) {
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		counting{in: &m.Counted}.dispatch()
 		m.Timed[measure.Wait].Record(nowNs - r.ArrivalNs)
 	}
@@ -142,13 +142,13 @@ func (p *Phases) dispatched(nowNs int64, r *server.Request) {
 
 func (p *Phases) rejected(nowNs int64, r *server.Request) {
 	p.failed(nowNs, r)
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		counting{in: &m.Counted}.reject(r.Rejection)
 	}
 }
 
 func (p *Phases) executed(nowNs int64, r *server.Request) {
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		counting{in: &m.Counted}.execute(r.Answered())
 		m.Timed[measure.Latency].Record(nowNs - r.ArrivalNs)
 	}
@@ -156,7 +156,7 @@ func (p *Phases) executed(nowNs int64, r *server.Request) {
 
 func (p *Phases) refused(nowNs int64, r *server.Request) {
 	p.failed(nowNs, r)
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		counting{in: &m.Counted}.refuse(r)
 	}
 }
@@ -168,7 +168,7 @@ func (p *Phases) givenUp(nowNs int64, r *server.Request) {
 	if r.Lost && !r.Answered() {
 		p.failed(nowNs, r)
 	}
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		to := counting{in: &m.Counted}
 		to.giveUp(r)
 		if r.Lost && r.Answered() {
@@ -183,7 +183,7 @@ func (p *Phases) answered(nowNs int64, r *server.Request) {
 		return
 	}
 	p.failed(nowNs, r)
-	if m := p.of(r); m != nil {
+	if m := p.measuresOf(r); m != nil {
 		counting{in: &m.Counted}.fail(r, how)
 	}
 }
@@ -217,7 +217,7 @@ func (p *Phases) tick(nowNs int64, servers []*server.Server) int64 {
 	}
 	for _, s := range servers {
 		s.InFlight(func(r *server.Request) {
-			m, late := p.of(r), p.EndNs >= 0 && r.ArrivalNs > p.EndNs
+			m, late := p.measuresOf(r), p.EndNs >= 0 && r.ArrivalNs > p.EndNs
 			if m != nil && !late && isOpen(r) && isUnfinished(p.durationNs, s, r, 0) {
 				counting{in: &m.Counted}.count(unfinished, 1)
 			}

@@ -20,7 +20,7 @@ func NewReplication(r *result.Result) *Replication {
 // measuredParts returns the measures of all parts by name.
 func (c *Collector) measuredParts() []measure.Part {
 	var parts []measure.Part
-	for _, byGroup := range c.parts {
+	for _, byGroup := range c.inGroups {
 		for _, cl := range byGroup {
 			if cl != nil {
 				name := c.scenario.Spec.Workload[cl.workload].Name

@@ -122,7 +122,7 @@ func (c *Collector) sumLimits(nowNs int64, by string) {
 // that it was sent to, and of no FlowSchema, level or flow.
 func (c *Collector) refusedRequest(nowNs int64, r *server.Request) {
 	if c.counts(r) {
-		counting{in: &c.partAt(r.Workload, c.refused, int(r.Server)).Counted}.refuse(r)
+		counting{in: &c.inGroupAt(r.Workload, c.refused, int(r.Server)).Counted}.refuse(r)
 	}
 	c.workloads.Refused(r)
 	c.servers[r.Server].now.Refused++
@@ -147,7 +147,7 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 		c.refuse(nowNs, r, f)
 		f.level.abandon(nowNs, r.SeatsWanted())
 		own.abandon(nowNs, r.SeatsWanted())
-		c.stalls[r.Workload].reject(nowNs, c.fromNs)
+		c.noDispatches[r.Workload].reject(nowNs, c.fromNs)
 		c.workloads.GivenUp(r)
 	} else {
 		f.outstanding -= unserved(nowNs, r)
@@ -283,7 +283,7 @@ func (c *Collector) addServers(out *result.Result) {
 	for i, state := range c.servers {
 		name := fmt.Sprint(i)
 		all := result.Server{
-			Group:             result.NewGroup(name, c.merged(func(p *part) bool { return p.server == i })),
+			Group:             result.NewGroup(name, c.merged(func(p *workloadInGroup) bool { return p.server == i })),
 			KubernetesVersion: state.Rules().Version, Stage: state.stage.String(), ReadyShare: float64(state.readyNs) / float64(c.toNs-c.fromNs), Levels: []result.ServerLevel{},
 		}
 		all.Crashes = state.crashes
@@ -419,7 +419,9 @@ func sortedLevels(levels []*level) []*level {
 }
 
 func (c *Collector) serverLevel(at int, l *level) result.ServerLevel {
-	all := c.merged(func(p *part) bool { return p.server == at && p.group.level != nil && p.group.level.index == l.index })
+	all := c.merged(func(p *workloadInGroup) bool {
+		return p.server == at && p.group.level != nil && p.group.level.index == l.index
+	})
 	use := l.use()
 	return result.ServerLevel{Name: l.name, Counts: all.Final(), Limits: use.Limits, Utilisation: use.Utilisation,
 		PeakSeats: use.PeakSeats, MeanWaiting: use.MeanWaiting, ServiceSeatSeconds: use.ServiceSeatSeconds}

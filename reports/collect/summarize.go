@@ -31,19 +31,19 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	if s.FlowControl == server.PriorityAndFairness {
 		s.AdjustmentPhaseNs = sc.Spec.AdjustmentPhaseNs(0)
 	}
-	all := c.merged(func(*part) bool { return true })
+	all := c.merged(func(*workloadInGroup) bool { return true })
 	out := &result.Result{Summary: s, Parts: c.measuredParts()}
 
 	s.Total = result.NewGroup("", all)
 	for i := range sc.Spec.Workload {
-		m := c.merged(func(cl *part) bool { return cl.workload == i })
+		m := c.merged(func(cl *workloadInGroup) bool { return cl.workload == i })
 		g := result.NewGroup(sc.Spec.Workload[i].Name, m)
-		g.Stall, g.VirtualWait = c.stalls[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
+		g.Stall, g.VirtualWait = c.noDispatches[i].summary(c.toNs-c.fromNs), c.virtual.Result(i)
 		if c.kinds != nil {
-			g.Freeze = c.freezes[i].summary()
+			g.Freeze = c.noAnswers[i].summary()
 		}
 		s.Workloads = append(s.Workloads, g)
-		caught := c.merged(func(cl *part) bool { return cl.workload == i && cl.group.schema == config.CatchAll })
+		caught := c.merged(func(cl *workloadInGroup) bool { return cl.workload == i && cl.group.schema == config.CatchAll })
 		if n := result.NewGroup("", caught).Arrived; n > 0 {
 			s.CatchAll = append(s.CatchAll, result.CaughtAll{Workload: g.Name, Requests: n, Arrived: g.Arrived})
 		}
@@ -51,7 +51,7 @@ func (c *Collector) Result(warnings ...string) *result.Result {
 	}
 	c.addNotes(s)
 	for _, name := range c.schemaNames() {
-		m := c.merged(func(cl *part) bool { return cl.group.schema == name })
+		m := c.merged(func(cl *workloadInGroup) bool { return cl.group.schema == name })
 		s.FlowSchemas = append(s.FlowSchemas, result.NewGroup(name, m))
 	}
 	slices.SortFunc(c.levels, func(a, b *level) int { return cmp.Compare(a.name, b.name) })
@@ -102,9 +102,9 @@ func (l *level) series() *result.Series {
 }
 
 // merged returns the measures of all parts that are wanted.
-func (c *Collector) merged(wanted func(*part) bool) *measure.Measures {
+func (c *Collector) merged(wanted func(*workloadInGroup) bool) *measure.Measures {
 	m := measure.New(measure.FinePrecision)
-	for _, byGroup := range c.parts {
+	for _, byGroup := range c.inGroups {
 		for _, cl := range byGroup {
 			if cl != nil && wanted(cl) {
 				m.Merge(cl.Measures)
@@ -126,11 +126,11 @@ func (c *Collector) schemaNames() []string {
 }
 
 func (c *Collector) addLevel(s *result.Summary, l *level) {
-	all := c.merged(func(cl *part) bool { return cl.group.level == l })
+	all := c.merged(func(cl *workloadInGroup) bool { return cl.group.level == l })
 	out := l.use()
 	out.Group = result.NewGroup(l.name, all)
 	if c.kinds != nil {
-		out.Freeze = l.freeze.summary()
+		out.Freeze = l.noAnswer.summary()
 	}
 	out.NoSeats = l.noSeats(c.fromNs, c.toNs)
 	if l.spec.Limited != nil {

@@ -51,7 +51,7 @@ func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64
 	case t.Tag(metric.TagFlow) != "":
 		return c.flowRequestsValue(t, &name)
 	}
-	m := c.merged(func(p *part) bool {
+	m := c.merged(func(p *workloadInGroup) bool {
 		return (workload == server.NoWorkload || p.workload == workload) && Tagged(t, metric.TagServer, strconv.Itoa(p.server)) &&
 			Tagged(t, metric.TagFlowSchema, p.group.schema) && Tagged(t, metric.TagPriorityLevel, p.group.level.name)
 	})

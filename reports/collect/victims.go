@@ -21,7 +21,7 @@ func (l *level) limitFlows() {
 	}
 	slices.Sort(demands)
 	median := demands[(len(demands)-1)/2] / 1e9
-	var flow brief
+	var flow flowSummary
 	for _, f := range l.flows {
 		if f.limited = f.demand/1e9 > median; f.limited { // else it is not worth to describe it
 			flow.set(f)
@@ -69,7 +69,7 @@ func (c *Collector) addVictims(e *result.Evidence) {
 		}
 	}
 	for i := range e.Workloads {
-		for _, p := range c.parts[i] { // what servers refused or did not let flow control see is of no flow
+		for _, p := range c.inGroups[i] { // what servers refused or did not let flow control see is of no flow
 			if of := &e.Workloads[i].Asked; p != nil && p.group.schema == "" && of.Limited > 0 {
 				victims(of).Counted.Merge(&p.Counted)
 			}

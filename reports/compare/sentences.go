@@ -79,15 +79,15 @@ func ComparedScope(c *Comparison) string {
 
 // ChangeAlso lists at most so many of the other names of the number; empty if it has none. Of a name that
 // differs only in its tags, only the tags are written.
-func ChangeAlso(c *Change, most int) string {
+func ChangeAlso(c *Change, maxNames int) string {
 	if len(c.Also) == 0 {
 		return ""
 	}
 	var names []string
 	id := &c.ID
 	for i, name := range c.Also {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(c.Also)-most))
+		if i == maxNames {
+			names = append(names, fmt.Sprintf("%d more", len(c.Also)-maxNames))
 			break
 		}
 		other := &c.AlsoIDs[i]

@@ -7,14 +7,14 @@ import (
 
 // ListedValues returns the statistics to be listed and a title. The number of rows is at most most,
 // or unlimited if all is set, which also lists the statistics that did not change.
-func ListedValues(v *Values, most int, all bool) (rows []ValueRow, title string) {
+func ListedValues(v *Values, maxRows int, all bool) (rows []ValueRow, title string) {
 	rows, changed := v.Rows()
 	title = fmt.Sprintf("%d of %d names of statistics changed at some value", changed, len(rows))
 	switch {
 	case all:
 		return rows, title + "; all are listed"
-	case changed > most:
-		return rows[:most], fmt.Sprintf("%s; the first %d are listed", title, most)
+	case changed > maxRows:
+		return rows[:maxRows], fmt.Sprintf("%s; the first %d are listed", title, maxRows)
 	}
 	return rows[:changed], title
 }

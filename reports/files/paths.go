@@ -81,17 +81,17 @@ func (p *Paths) Check() error {
 	var wrong []error
 	for i, o := range p.outputs {
 		if in := p.sameInput(o.info); in != "" {
-			wrong = append(wrong, fmt.Errorf("%s would overwrite %s, which this command reads; use another name", o.at(), in))
+			wrong = append(wrong, fmt.Errorf("%s would overwrite %s, which this command reads; use another name", o.label(), in))
 			continue
 		}
 		for _, other := range p.outputs[:i] {
 			if o.same(other) {
-				wrong = append(wrong, fmt.Errorf("%s is also the file of %s; use another name", o.at(), other.place))
+				wrong = append(wrong, fmt.Errorf("%s is also the file of %s; use another name", o.label(), other.place))
 			}
 		}
 		for _, f := range p.folders {
 			if f.writes(o.name) {
-				wrong = append(wrong, fmt.Errorf("%s is also a file that %s writes; use another name", o.at(), f.place))
+				wrong = append(wrong, fmt.Errorf("%s is also a file that %s writes; use another name", o.label(), f.place))
 			}
 		}
 	}
@@ -101,8 +101,8 @@ func (p *Paths) Check() error {
 	return errors.Join(wrong...)
 }
 
-// at returns the place and the name of the file.
-func (o *output) at() string {
+// label returns the place and the name of the file.
+func (o *output) label() string {
 	if o.place == o.name {
 		return o.place + ":"
 	}

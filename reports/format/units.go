@@ -66,23 +66,23 @@ func AllDigits(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', -1, 64)
 }
 
-// ScaleOf returns the unit in which values up to most are written: its size, and the suffix that is
+// ScaleOf returns the unit in which values up to the largest are written: its size, and the suffix that is
 // written behind a value divided by that size.
-func ScaleOf(most float64, unit string, share bool) (scale float64, suffix string) {
+func ScaleOf(largest float64, unit string, share bool) (scale float64, suffix string) {
 	switch {
 	case share:
 		return 0.01, " %"
-	case unit == "ns" && most < 1e3:
+	case unit == "ns" && largest < 1e3:
 		return 1, " ns"
-	case unit == "ns" && most < 1e6:
+	case unit == "ns" && largest < 1e6:
 		return 1e3, " µs"
-	case unit == "ns" && most < 1e9:
+	case unit == "ns" && largest < 1e9:
 		return 1e6, " ms"
 	case unit == "ns":
 		return 1e9, " s"
-	case most < 10_000:
+	case largest < 10_000:
 		return 1, ""
-	case most < 1e6:
+	case largest < 1e6:
 		return 1e3, " k"
 	default:
 		return 1e6, " M"
@@ -128,7 +128,7 @@ func Moment(ns int64) string {
 
 // Listed lists the first names and counts the others. It leaves out the beginning that a name has
 // in common with the name before, up to a separator, unless they are equal.
-func Listed(names []string, most int, before string) string {
+func Listed(names []string, maxNames int, before string) string {
 	var list []string
 	for _, name := range names {
 		if name == before {
@@ -137,8 +137,8 @@ func Listed(names []string, most int, before string) string {
 			list = append(list, name[commonLength(name, before):])
 		}
 	}
-	if len(list) > most+1 {
-		list = append(list[:most:most], Counted(len(list)-most, "other"))
+	if len(list) > maxNames+1 {
+		list = append(list[:maxNames:maxNames], Counted(len(list)-maxNames, "other"))
 	}
 	switch n := len(list); n {
 	case 0:

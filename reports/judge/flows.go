@@ -91,22 +91,22 @@ func QueuedTogether(f, other *result.Flow) bool {
 	return n > 0 && 2*f.QueuedIn.Shared(other.QueuedIn) >= n
 }
 
-// Standing is the key by which flows are sorted, worst first.
-type Standing struct {
+// FlowRank is the key by which flows are sorted, worst first.
+type FlowRank struct {
 	underserved         bool
 	ratio               float64
 	starvedNs, rejected int64
 }
 
-// StandingOf returns the standing of a flow. It is bad if the flow is underserved or had requests rejected.
-func StandingOf(f *result.Flow) (s Standing, bad bool) {
-	s = Standing{Underserved(f), Ratio(f), starvedLong(f), f.Rejected}
+// FlowRankOf returns the standing of a flow. It is bad if the flow is underserved or had requests rejected.
+func FlowRankOf(f *result.Flow) (s FlowRank, bad bool) {
+	s = FlowRank{Underserved(f), Ratio(f), starvedLong(f), f.Rejected}
 	return s, s.underserved || s.rejected > 0
 }
 
 // Compare compares two standings. The underserved flows come first, by increasing ratio (all ratios from
 // UnderservedRatio on count as equal) and then by decreasing starvation.
-func (s Standing) Compare(other Standing) int {
+func (s FlowRank) Compare(other FlowRank) int {
 	if s.underserved != other.underserved {
 		if s.underserved {
 			return -1
@@ -119,20 +119,20 @@ func (s Standing) Compare(other Standing) int {
 
 // WorstFlows returns at most so many of the listed flows that are underserved or had requests rejected, in the
 // order of their standings.
-func WorstFlows(s *result.Summary, most int) []*result.Flow {
+func WorstFlows(s *result.Summary, maxFlows int) []*result.Flow {
 	type standing struct {
-		Standing
+		FlowRank
 		flow *result.Flow
 	}
 	var bad []standing
 	for i := range s.Flows {
-		if rank, is := StandingOf(&s.Flows[i]); is {
+		if rank, is := FlowRankOf(&s.Flows[i]); is {
 			bad = append(bad, standing{rank, &s.Flows[i]})
 		}
 	}
-	slices.SortStableFunc(bad, func(a, b standing) int { return a.Compare(b.Standing) })
+	slices.SortStableFunc(bad, func(a, b standing) int { return a.Compare(b.FlowRank) })
 	var flows []*result.Flow
-	for _, f := range bad[:min(most, len(bad))] {
+	for _, f := range bad[:min(maxFlows, len(bad))] {
 		flows = append(flows, f.flow)
 	}
 	return flows

@@ -79,7 +79,7 @@ func TestUnderservedFlows(t *testing.T) {
 		"rejected":                      {result.Flow{Group: result.Group{Counts: metric.Counts{Rejected: 1}}, Ratio: &enough}, true, true},
 		"rejected, as it asks too much": {result.Flow{Group: result.Group{Counts: metric.Counts{Rejected: 1}}, Ratio: &enough, DemandSeatSeconds: 2, FairShareSeatSeconds: 1}, false, true},
 	} {
-		if _, bad := StandingOf(&c.flow); Underserved(&c.flow) != c.underserved || bad != c.bad {
+		if _, bad := FlowRankOf(&c.flow); Underserved(&c.flow) != c.underserved || bad != c.bad {
 			t.Errorf("%s: underserved %v, bad %v; want %v, %v", name, Underserved(&c.flow), bad, c.underserved, c.bad)
 		}
 	}

@@ -264,28 +264,28 @@ func failedGoals(s *result.Summary) (all []*result.Verdict) {
 	return all
 }
 
-// still is a time in which nothing of a kind happened.
-type still struct {
+// idlePeriod is a time in which nothing of a kind happened.
+type idlePeriod struct {
 	ns, fromNs int64  // fromNs is negative if it is not known
 	text       string // what did not happen
 }
 
 // longestStall returns the longest stall or freeze of a workload or level, or starvation of a flow.
-func longestStall(s *result.Summary) (longest still) {
-	take := func(next still) {
+func longestStall(s *result.Summary) (longest idlePeriod) {
+	take := func(next idlePeriod) {
 		if next.ns > longest.ns {
 			longest = next
 		}
 	}
 	freeze := func(g *result.Group, whose string) {
 		if g.Arrived > 0 && g.Freeze != nil {
-			take(still{g.Freeze.MaxNs, g.Freeze.FromNs, "no request of " + whose + " was served"})
+			take(idlePeriod{g.Freeze.MaxNs, g.Freeze.FromNs, "no request of " + whose + " was served"})
 		}
 	}
 	for i := range s.Workloads {
 		g := &s.Workloads[i]
 		if g.Arrived > 0 && g.Stall != nil {
-			take(still{g.Stall.MaxNs, g.Stall.FromNs, "no request of " + g.Name + " was dispatched"})
+			take(idlePeriod{g.Stall.MaxNs, g.Stall.FromNs, "no request of " + g.Name + " was dispatched"})
 		}
 		freeze(g, g.Name)
 	}
@@ -293,7 +293,7 @@ func longestStall(s *result.Summary) (longest still) {
 		l := &s.PriorityLevels[i]
 		freeze(&l.Group, l.Name)
 		if st := l.Starvation; l.Arrived > 0 && st != nil && st.MaxNs > longest.ns {
-			take(still{st.MaxNs, -1, "no request of the flow " + s.ShortName(l.Name, st.Flow) + " was dispatched"})
+			take(idlePeriod{st.MaxNs, -1, "no request of the flow " + s.ShortName(l.Name, st.Flow) + " was dispatched"})
 		}
 	}
 	return longest

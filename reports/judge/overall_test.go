@@ -601,7 +601,7 @@ func TestRowsOfALog(t *testing.T) {
 	}
 }
 
-// A crowd is many flows that ask for too much, and none for much more than the others. Make them one flow.
+// Similar flows are many flows that ask for too much, and none for much more than the others. Make them one flow.
 func TestCrowdsAreMerged(t *testing.T) {
 	d := &diagnosis{}
 	for _, c := range []struct {
@@ -615,12 +615,12 @@ func TestCrowdsAreMerged(t *testing.T) {
 			cause.Flows = append(cause.Flows, result.CauseFlow{ShareOfDemand: c.last})
 		}
 		cause.Flows[0].ShareOfDemand = c.first
-		if got := d.crowd(cause); got != c.want {
+		if got := d.manySimilarFlows(cause); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	if d.crowd(&result.Cause{Flows: make([]result.CauseFlow, result.MostCauseFlows)}) {
-		t.Error("flows of which nothing is known are a crowd")
+	if d.manySimilarFlows(&result.Cause{Flows: make([]result.CauseFlow, result.MostCauseFlows)}) {
+		t.Error("flows of which nothing is known are similar")
 	}
 }
 

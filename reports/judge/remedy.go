@@ -52,8 +52,8 @@ func (d *diagnosis) remedies(causes []result.Cause) []result.Remedy {
 		}
 		switch c.Kind {
 		case result.ByDemand:
-			if d.crowd(c) {
-				add(c, result.MergeFlows, "Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace or none.", d.crowdOf(c))
+			if d.manySimilarFlows(c) {
+				add(c, result.MergeFlows, "Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace or none.", d.nameOfSimilarFlows(c))
 			} else {
 				add(c, result.OwnLevel, "Give %s a priority level of its own.", who)
 			}
@@ -114,24 +114,24 @@ func isOneOfEquals(flows []result.CauseFlow) bool {
 // share.
 const leastOfOne = 0.5
 
-// leastCrowd is how many flows of one FlowSchema are a crowd.
-const leastCrowd = 10
+// leastSimilarFlows is how many flows of one FlowSchema must ask for too much for manySimilarFlows.
+const leastSimilarFlows = 10
 
-// crowd says whether many flows, and none of them much more than the others, ask for too much.
-func (d *diagnosis) crowd(c *result.Cause) bool {
+// manySimilarFlows says whether many flows, and none of them much more than the others, ask for too much.
+func (d *diagnosis) manySimilarFlows(c *result.Cause) bool {
 	if len(c.Flows) < result.MostCauseFlows {
 		return false
 	}
 	for _, f := range c.Figures {
-		if f.Name == "overDemandingFlows" && f.Value >= leastCrowd {
+		if f.Name == "overDemandingFlows" && f.Value >= leastSimilarFlows {
 			return c.Flows[0].ShareOfDemand < 3*c.Flows[len(c.Flows)-1].ShareOfDemand
 		}
 	}
 	return false
 }
 
-// crowdOf names whose flows a crowd is.
-func (d *diagnosis) crowdOf(c *result.Cause) string {
+// nameOfSimilarFlows names the workload, or else the level, whose flows manySimilarFlows found.
+func (d *diagnosis) nameOfSimilarFlows(c *result.Cause) string {
 	if len(c.Workloads) > 0 {
 		return c.Workloads[0]
 	}

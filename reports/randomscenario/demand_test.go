@@ -13,8 +13,8 @@ import (
 
 // given says whether the scenario gives the executions: nothing that happens at the servers changes them.
 func given(spec *scenario.Spec) bool {
-	return spec.Store == nil && spec.Servers.Capacity == nil && !spec.Servers.Handover.Given() && !slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
-		return w.Delay.Given() || w.ClientTimeout.Given() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
+	return spec.Store == nil && spec.Servers.Capacity == nil && !spec.Servers.Handover.IsSet() && !slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
+		return w.Delay.IsSet() || w.ClientTimeout.IsSet() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 }
 

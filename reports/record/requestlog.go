@@ -125,7 +125,7 @@ func (l *RequestLog) add(nowNs int64, r *server.Request) *requestRecord {
 		l.grow()
 	}
 	l.next = r.Number + 1
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	*e = requestRecord{template: r.Template, flow: r.Flow, id: r.ID, arrivalNs: nowNs, executionNs: r.ExecutionNs, watchNs: r.WatchNs,
 		attempt: r.Attempt, outcome: server.Waiting, queue: -1, dispatchNs: -1, server: r.Server}
 	if r.Details != nil {
@@ -137,23 +137,25 @@ func (l *RequestLog) add(nowNs int64, r *server.Request) *requestRecord {
 	return e
 }
 
-func (l *RequestLog) queued(_ int64, r *server.Request) { l.at(r.Number).queue = int32(r.Queue()) }
+func (l *RequestLog) queued(_ int64, r *server.Request) {
+	l.recordOf(r.Number).queue = int32(r.Queue())
+}
 
 func (l *RequestLog) dispatched(nowNs int64, r *server.Request) {
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	e.outcome, e.dispatchNs, e.queue = server.Executing, nowNs, int32(r.Queue())
 	e.estimate(r)
 }
 
 func (l *RequestLog) rejected(nowNs int64, r *server.Request) {
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	e.outcome, e.endNs, e.reason, e.retryAfter = server.Rejected, nowNs, r.Rejection, int32(r.RetryAfterSeconds)
 	e.estimate(r)
 	l.decide(e)
 }
 
 func (l *RequestLog) executed(nowNs int64, r *server.Request) {
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	e.outcome, e.endNs = server.Executed, nowNs
 	if r.Details != nil && r.Details.Answer.Status != 0 {
 		e.answer = r.Details.Answer
@@ -175,7 +177,7 @@ func (l *RequestLog) givenUp(nowNs int64, r *server.Request) {
 	if !r.Lost {
 		return // its line says what had become of it
 	}
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	e.outcome, e.endNs = server.Lost, nowNs
 	l.decide(e)
 }
@@ -184,7 +186,7 @@ func (l *RequestLog) answered(nowNs int64, r *server.Request) {
 	if r.Number < l.oldest {
 		return // a watch whose line has been passed on
 	}
-	e := l.at(r.Number)
+	e := l.recordOf(r.Number)
 	if !e.answered {
 		e.status, e.answered, e.retryAfter = r.Status, true, int32(r.RetryAfterSeconds)
 		if e.outcome == server.Executing {
@@ -211,7 +213,7 @@ func (l *RequestLog) Err() error {
 // returns the first error of writing.
 func (l *RequestLog) Close() error {
 	for ; l.oldest < l.next; l.oldest++ {
-		l.passToWriter(l.at(l.oldest))
+		l.passToWriter(l.recordOf(l.oldest))
 	}
 	l.stop()
 	l.writer.setError(l.writer.out.Flush())
@@ -226,14 +228,16 @@ func (l *RequestLog) Discard() {
 
 var errDiscarded = errors.New("the log was discarded")
 
-// at returns the record of the request with this number.
-func (l *RequestLog) at(number int64) *requestRecord { return &l.ring[number&int64(len(l.ring)-1)] }
+// recordOf returns the record of the request with this number.
+func (l *RequestLog) recordOf(number int64) *requestRecord {
+	return &l.ring[number&int64(len(l.ring)-1)]
+}
 
 // grow doubles the ring.
 func (l *RequestLog) grow() {
 	bigger := make([]requestRecord, 2*len(l.ring))
 	for n := l.oldest; n < l.next; n++ {
-		bigger[n&int64(len(bigger)-1)] = *l.at(n)
+		bigger[n&int64(len(bigger)-1)] = *l.recordOf(n)
 	}
 	l.ring = bigger
 }
@@ -247,7 +251,7 @@ func (l *RequestLog) decide(e *requestRecord) {
 // passOn passes on the records that are next in order.
 func (l *RequestLog) passOn() {
 	for l.oldest < l.next {
-		e := l.at(l.oldest)
+		e := l.recordOf(l.oldest)
 		if !e.decided || !e.answered {
 			return
 		}

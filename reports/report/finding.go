@@ -25,9 +25,9 @@ func (p *parts) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(fo
 func (p parts) text() string { return strings.Join(p, "; ") }
 
 // listed returns the number of names and the first of them: "(12): a, b, c, ...".
-func listed(names []string, most int) string {
-	text := fmt.Sprintf("(%d): %s", len(names), strings.Join(names[:min(most, len(names))], ", "))
-	if len(names) > most {
+func listed(names []string, maxNames int) string {
+	text := fmt.Sprintf("(%d): %s", len(names), strings.Join(names[:min(maxNames, len(names))], ", "))
+	if len(names) > maxNames {
 		text += ", ..."
 	}
 	return text

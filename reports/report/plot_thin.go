@@ -9,13 +9,13 @@ import (
 // Thinned returns the plot with at most so many places, all of them common to its lines. Neighbouring
 // values become two, the least and the greatest in the order in which they come, so that no peak is
 // lost; neighbouring bounds become the lowest and the highest. The caption says so.
-func (p *Plot) Thinned(most int) *Plot {
+func (p *Plot) Thinned(maxPoints int) *Plot {
 	p = p.sampled()
-	if len(p.At) <= most {
+	if len(p.At) <= maxPoints {
 		return p
 	}
 	inner := len(p.At) - 1 // the last place stays as it is: steps end there
-	each := (2*inner + most - 2) / (most - 1)
+	each := (2*inner + maxPoints - 2) / (maxPoints - 1)
 	out := *p
 	out.At, out.Lines = nil, slices.Clone(p.Lines)
 	for i := range out.Lines {

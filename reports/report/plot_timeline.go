@@ -71,10 +71,10 @@ func (t timeline) marks(all []result.Mark) (marks []Mark) {
 var clockSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600}
 
 // ClockTicks returns round times of day on the axis, at most as many as given.
-func (a *Axis) ClockTicks(most int) (at []float64, labels []string) {
+func (a *Axis) ClockTicks(maxTicks int) (at []float64, labels []string) {
 	stepNs := int64(0)
 	for _, seconds := range clockSteps {
-		if stepNs = int64(seconds * 1e9); a.Max*a.UnitNs/float64(stepNs) <= float64(most) {
+		if stepNs = int64(seconds * 1e9); a.Max*a.UnitNs/float64(stepNs) <= float64(maxTicks) {
 			break
 		}
 	}

@@ -128,8 +128,8 @@ func unharmed(s *result.Summary) (all []result.Harmed) {
 	return all
 }
 
-// filler is a row of who filled the seats: the flows of a workload, one flow, or the others.
-type filler struct {
+// seatConsumer is a row of who filled the seats: the flows of a workload, one flow, or the others.
+type seatConsumer struct {
 	name, whole       string
 	flows             int
 	used, asked, fair float64 // seat-seconds
@@ -139,11 +139,11 @@ type filler struct {
 // fillersShown is how many rows of who filled the seats have a place.
 const fillersShown = 6
 
-var fillerColumns = Definition[filler]{
-	{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(f *filler) Cell { return Cell{Text: f.name, Whole: f.whole} }},
-	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: func(f *filler) Cell { return countCell(int64(f.flows)) }},
-	{Column: Column{Title: "Of use", Short: "of use", Term: "service"}, Cell: func(f *filler) Cell { return percentCell(f.ofUse) }},
-	{Column: Column{Title: "Demand, % of fair share", Short: "demand, % of fair share", Term: "demandOfShare"}, Cell: func(f *filler) Cell {
+var seatConsumerColumns = Definition[seatConsumer]{
+	{Column: Column{Title: "Who", Short: "who", Left: true}, Cell: func(f *seatConsumer) Cell { return Cell{Text: f.name, Whole: f.whole} }},
+	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: func(f *seatConsumer) Cell { return countCell(int64(f.flows)) }},
+	{Column: Column{Title: "Of use", Short: "of use", Term: "service"}, Cell: func(f *seatConsumer) Cell { return percentCell(f.ofUse) }},
+	{Column: Column{Title: "Demand, % of fair share", Short: "demand, % of fair share", Term: "demandOfShare"}, Cell: func(f *seatConsumer) Cell {
 		if f.fair == 0 {
 			return noValue
 		}
@@ -188,16 +188,16 @@ func filledLevel(s *result.Summary) *result.Level {
 // filledTable is the table of who filled the seats of a level: the workloads, or the flows if there is only one. It has no
 // rows if no level has seats.
 func filledTable(s *result.Summary) *Table {
-	t := &Table{Name: "filled", Columns: fillerColumns.Columns(), Reserved: 48}
+	t := &Table{Name: "filled", Columns: seatConsumerColumns.Columns(), Reserved: 48}
 	l := filledLevel(s)
 	if l == nil {
 		return t
 	}
 	t.Title = "Who filled the seats of " + l.Name
 	t.Caption = t.Title
-	rows := fillers(s, l.Name)
+	rows := seatConsumers(s, l.Name)
 	for i := range rows {
-		t.Rows = append(t.Rows, fillerColumns.Row(&rows[i]))
+		t.Rows = append(t.Rows, seatConsumerColumns.Row(&rows[i]))
 	}
 	if mean := inUseCell(l); mean.Number {
 		t.Missing = fmt.Sprintf("%s of its seats were in use; it was full for %s of the time.", mean.Text, format.Percent(l.Utilisation.Saturated))
@@ -205,17 +205,17 @@ func filledTable(s *result.Summary) *Table {
 	return t
 }
 
-func fillers(s *result.Summary, level string) []filler {
+func seatConsumers(s *result.Summary, level string) []seatConsumer {
 	workloads := map[string]bool{}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; f.PriorityLevel == level && f.Workload != "" {
 			workloads[f.Workload] = true
 		}
 	}
-	var rows []filler
+	var rows []seatConsumer
 	at := map[string]int{} // of a workload
-	others := filler{name: "others"}
-	add := func(to *filler, f *result.Flow, n int) {
+	others := seatConsumer{name: "others"}
+	add := func(to *seatConsumer, f *result.Flow, n int) {
 		to.flows += n
 		to.used, to.asked, to.fair = to.used+f.ServiceSeatSeconds, to.asked+f.DemandSeatSeconds, to.fair+f.FairShareSeatSeconds
 	}
@@ -226,7 +226,7 @@ func fillers(s *result.Summary, level string) []filler {
 			continue
 		}
 		total += f.ServiceSeatSeconds
-		row := filler{name: f.ShortName(), whole: f.Name}
+		row := seatConsumer{name: f.ShortName(), whole: f.Name}
 		if len(workloads) > 1 && f.Workload != "" {
 			k, known := at[f.Workload]
 			if known {
@@ -234,7 +234,7 @@ func fillers(s *result.Summary, level string) []filler {
 				continue
 			}
 			at[f.Workload] = len(rows)
-			row = filler{name: f.Workload}
+			row = seatConsumer{name: f.Workload}
 		}
 		add(&row, f, 1)
 		rows = append(rows, row)
@@ -245,7 +245,9 @@ func fillers(s *result.Summary, level string) []filler {
 			add(&others, &o.Flow, o.Number)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b filler) int { return -cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.asked, b.asked)) })
+	slices.SortStableFunc(rows, func(a, b seatConsumer) int {
+		return -cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.asked, b.asked))
+	})
 	if room := fillersShown - 1; len(rows) > fillersShown || others.flows > 0 && len(rows) > room {
 		for i := room; i < len(rows); i++ {
 			r := &rows[i]

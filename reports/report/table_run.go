@@ -320,8 +320,8 @@ func flowTable(s *result.Summary) *Table {
 }
 
 // worstFlowTable is the table of the most flows that are underserved or had rejections, for a terminal.
-func worstFlowTable(s *result.Summary, most int) *Table {
-	t := newFlowTable(judge.WorstFlows(s, most))
+func worstFlowTable(s *result.Summary, maxFlows int) *Table {
+	t := newFlowTable(judge.WorstFlows(s, maxFlows))
 	t.Title = "Underserved flows, and others with rejections"
 	return t
 }

@@ -41,8 +41,8 @@ func (c fieldCache) parseSum(from reflect.Type, text string) (all sum) {
 // fieldCache has the fields of types by their names in JSON.
 type fieldCache map[reflect.Type]map[string]reflect.StructField
 
-// of returns the fields of a type.
-func (c fieldCache) of(t reflect.Type) map[string]reflect.StructField {
+// fieldsOf returns the fields of a type.
+func (c fieldCache) fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	if c[t] == nil {
 		c[t] = map[string]reflect.StructField{}
 		for _, f := range reflect.VisibleFields(t) {
@@ -61,7 +61,7 @@ func (c fieldCache) fieldsNamed(from reflect.Type, path string) (fields [][]int)
 		if from.Kind() == reflect.Pointer {
 			from = from.Elem()
 		}
-		field, ok := c.of(from)[name]
+		field, ok := c.fieldsOf(from)[name]
 		if !ok {
 			panic("result: " + from.String() + " has no field " + name + " of " + path)
 		}

@@ -87,8 +87,8 @@ type proxied struct {
 	again                 bool // it is not the client's first attempt
 }
 
-// Passed is an event of a request that has been passed on to an aggregated server.
-type Passed struct {
+// AggregatedEvent is an event of a request that has been passed on to an aggregated server.
+type AggregatedEvent struct {
 	Server     int // index of the aggregated server, see AggregatedServers
 	What       Passage
 	Rejection  queueset.Rejection // of PassedRejected: the reason
@@ -116,17 +116,19 @@ func (c *Calls) AggregatedServers() (names []string) {
 	return names
 }
 
-// OnPassed makes f be called with whatever happens to a request at an aggregated server from now on. The run
+// OnAggregatedEvent makes f be called with whatever happens to a request at an aggregated server from now on. The run
 // calls it only before it executes, because f would not know what has happened earlier. f must not call back.
-func (c *Calls) OnPassed(f func(nowNs int64, p Passed)) { c.passed = append(c.passed, f) }
+func (c *Calls) OnAggregatedEvent(f func(nowNs int64, p AggregatedEvent)) {
+	c.aggregatedObservers = append(c.aggregatedObservers, f)
+}
 
 // notify tells the observers that something has happened to a request.
 func (a *aggregated) notify(nowNs int64, p *proxied, what Passage, rejection queueset.Rejection) {
 	if rejection == queueset.Cancelled { // at its deadline, which counts as a time-out
 		rejection = queueset.TimedOut
 	}
-	for _, f := range a.calls.passed {
-		f(nowNs, Passed{a.index, what, rejection, p.arrivalNs, p.dispatchNs, p.again})
+	for _, f := range a.calls.aggregatedObservers {
+		f(nowNs, AggregatedEvent{a.index, what, rejection, p.arrivalNs, p.dispatchNs, p.again})
 	}
 }
 
@@ -171,11 +173,11 @@ func (a *aggregated) HeldBack(*filter.Request) {}
 // Dispatched implements filter.Host.
 func (a *aggregated) Dispatched(q *filter.Request) {
 	p := q.Owner().(*proxied)
-	nowNs := a.calls.shared.Events.NowNs()
+	nowNs := a.calls.runState.Events.NowNs()
 	p.executing, p.dispatchNs = true, nowNs
 	a.notify(nowNs, p, PassedDispatched, queueset.NotRejected)
 	if p.call.next != 0 {
-		a.calls.shared.Events.Cancel(p.call.next) // the time-out
+		a.calls.runState.Events.Cancel(p.call.next) // the time-out
 	}
 	p.call.next = a.calls.schedule(nowNs, server.Progress, p.call.index, passedOn)
 }
@@ -195,7 +197,7 @@ func (a *aggregated) TimedOut(nowNs int64, q *filter.Request) {
 	p := q.Owner().(*proxied)
 	call, retryAfterSeconds := p.call, a.filter.Dropped(nowNs, &p.Request)
 	a.notify(nowNs, p, PassedRejected, queueset.TimedOut)
-	a.calls.shared.Events.Cancel(call.next) // the deadline
+	a.calls.runState.Events.Cancel(call.next) // the deadline
 	a.calls.fail(nowNs, call, tooManyRequests(retryAfterSeconds))
 }
 

@@ -16,15 +16,15 @@ import (
 
 // Calls are the calls of a run. It implements server.Calls and workload.Callbacks.
 type Calls struct {
-	seed       uint64
-	shared     *server.Shared
-	clients    *workload.Clients
-	servers    []*server.Server
-	plans      []*plan // by workload; nil for one whose requests call nobody
-	aggregated aggregatedServers
-	passed     []func(nowNs int64, p Passed)
+	seed                uint64
+	runState            *server.RunState
+	clients             *workload.Clients
+	servers             []*server.Server
+	plans               []*plan // by workload; nil for one whose requests call nobody
+	aggregated          aggregatedServers
+	aggregatedObservers []func(nowNs int64, p AggregatedEvent)
 
-	executions     []*execution // by Details.Calls, from 1
+	executions     []*execution // by Details.PendingCalls, from 1
 	calls          []*call      // by index, from 1
 	freeExecutions []*execution
 	freeCalls      []*call
@@ -46,9 +46,9 @@ type execution struct {
 // call is one that is not over. Its memory is used again for others.
 type call struct {
 	index     int32
-	id        int64      // Details.Call of its callback: other calls of the same index have another
+	id        int64      // Details.CallbackOf of its callback: other calls of the same index have another
 	execution *execution // nil when nobody waits for it any more
-	to        *callee
+	to        *callTarget
 
 	latencyNs int64
 	callback  server.Ref   // that is sent or is to be sent again; none without one
@@ -101,7 +101,7 @@ func Any(workloads []workload.Workload) bool {
 // New returns the calls of the servers of a run. The clients get them when they begin.
 func New(d Deps) *Calls {
 	c := &Calls{
-		seed: d.Made.Seed, shared: d.Made.Shared, clients: d.Clients, servers: d.Servers,
+		seed: d.Made.Seed, runState: d.Made.RunState, clients: d.Clients, servers: d.Servers,
 		plans:      make([]*plan, len(d.Workloads)),
 		executions: []*execution{nil}, calls: []*call{nil},
 	}
@@ -117,7 +117,7 @@ func New(d Deps) *Calls {
 // schedule schedules a step of a call, in the class of another kind of event. Servers pass the events
 // on to Progress.
 func (c *Calls) schedule(atNs int64, class server.Kind, index int32, what step) clock.Handle {
-	return c.shared.Events.Schedule(atNs, uint8(class), server.Event{Kind: server.Progress, Index: index<<stepBits | int32(what)})
+	return c.runState.Events.Schedule(atNs, uint8(class), server.Event{Kind: server.Progress, Index: index<<stepBits | int32(what)})
 }
 
 // Begin implements server.Calls.
@@ -132,17 +132,17 @@ func (c *Calls) Begin(nowNs int64, s *server.Server, r *server.Request) (waits b
 	}
 	x := c.newExecution()
 	x.server, x.outer, x.plan, x.stages, x.failure = s, r, p, stages, server.Response{}
-	r.Details.Calls = x.index
+	r.Details.PendingCalls = x.index
 	c.beginStage(nowNs, x)
 	return true
 }
 
 // Abandon implements server.Calls: the calls of a request are given up, because it has ended.
 func (c *Calls) Abandon(nowNs int64, _ *server.Server, r *server.Request, crashed bool) {
-	if r.Details.Calls == 0 {
+	if r.Details.PendingCalls == 0 {
 		return
 	}
-	x := c.executions[r.Details.Calls]
+	x := c.executions[r.Details.PendingCalls]
 	for _, call := range x.open {
 		switch left := c.stop(call); {
 		case left.Request() == nil:
@@ -160,8 +160,8 @@ func (c *Calls) Abandon(nowNs int64, _ *server.Server, r *server.Request, crashe
 
 // LatencyNs implements server.Calls.
 func (c *Calls) LatencyNs(r *server.Request) (ns int64) {
-	if r.Details.Calls != 0 {
-		for _, call := range c.executions[r.Details.Calls].open {
+	if r.Details.PendingCalls != 0 {
+		for _, call := range c.executions[r.Details.PendingCalls].open {
 			ns = max(ns, call.latencyNs)
 		}
 	}
@@ -242,14 +242,14 @@ func (c *Calls) handle(nowNs int64, call *call) {
 func (c *Calls) send(nowNs int64, call *call) {
 	outer := call.execution.outer
 	r := c.clients.Callback(call.to.Callback.Workload, outer.Client)
-	r.Details.Call, r.Details.Parent = call.id, outer.ID
+	r.Details.CallbackOf, r.Details.Parent = call.id, outer.ID
 	call.callback = r.Ref()
 	c.clients.Resend(nowNs, r)
 }
 
 // waiting returns the call that waits for a callback, nil if none does.
 func (c *Calls) waiting(r *server.Request) *call {
-	id := r.Details.Call
+	id := r.Details.CallbackOf
 	if id <= 0 {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 	failed := response.Status == 0 || response.Status == server.StatusTooManyRequests || response.Status >= server.StatusInternalServerError
 	call := c.waiting(r)
 	if call == nil {
-		if failed && r.Details.Call != left { // who was called goes on
+		if failed && r.Details.CallbackOf != left { // who was called goes on
 			c.again(nowNs, r, response)
 		}
 		return
@@ -293,7 +293,7 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 func (c *Calls) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
 	again, event := c.clients.RetryCallback(nowNs, r, response)
 	if again != nil {
-		again.Details.Call, again.Details.Parent = r.Details.Call, r.Details.Parent
+		again.Details.CallbackOf, again.Details.Parent = r.Details.CallbackOf, r.Details.Parent
 	}
 	return again, event
 }
@@ -314,7 +314,7 @@ func (c *Calls) fail(nowNs int64, call *call, failure server.Response) {
 func (c *Calls) stop(call *call) server.Ref {
 	for _, event := range []*clock.Handle{&call.giveUp, &call.next} {
 		if *event != 0 {
-			c.shared.Events.Cancel(*event)
+			c.runState.Events.Cancel(*event)
 			*event = 0
 		}
 	}
@@ -324,12 +324,12 @@ func (c *Calls) stop(call *call) server.Ref {
 	switch {
 	case r == nil:
 	case call.to.Callback.WhenGivenUp == workload.Continue:
-		r.Details.Call = 0
+		r.Details.CallbackOf = 0
 	case resend != 0:
-		c.shared.Events.Cancel(resend)
-		c.shared.Discard(r)
+		c.runState.Events.Cancel(resend)
+		c.runState.Discard(r)
 	default:
-		r.Details.Call = left
+		r.Details.CallbackOf = left
 		return callback
 	}
 	return server.Ref{}
@@ -353,7 +353,7 @@ func (c *Calls) over(nowNs int64, call *call) {
 		x.failure = call.failure
 	}
 	if call.giveUp != 0 {
-		c.shared.Events.Cancel(call.giveUp)
+		c.runState.Events.Cancel(call.giveUp)
 		call.giveUp = 0
 	}
 	x.remove(call)
@@ -408,7 +408,7 @@ func (c *Calls) newExecution() *execution {
 }
 
 func (c *Calls) freeExecution(x *execution) {
-	x.outer.Details.Calls = 0
+	x.outer.Details.PendingCalls = 0
 	c.freeExecutions = append(c.freeExecutions, x)
 }
 

@@ -11,17 +11,17 @@ import (
 type plan struct {
 	workload *workload.Workload
 	requests [][]stage       // by Template.Request
-	callees  []string        // the names of who is called
+	targets  []string        // the names of who is called
 	streams  []random.Stream // of latencies: by client, and then by callee
 	opened   []bool          // the streams, by client
 }
 
 // stage is calls that are made at the same time. The next stage begins when all of them are over, also
 // if one has failed before (k8s.io/apiserver, admission/plugin/webhook/validating/dispatcher.go).
-type stage []*callee
+type stage []*callTarget
 
-// callee is who is called.
-type callee struct {
+// callTarget is who is called.
+type callTarget struct {
 	*workload.Call
 	index      int         // of the name among those of the plan
 	aggregated *aggregated // nil unless the kind is AggregatedServer
@@ -38,7 +38,7 @@ func newPlan(w *workload.Workload, aggregated func(name string) *aggregated) *pl
 				if call.Kind != kind {
 					continue
 				}
-				c := &callee{Call: call, index: p.callee(call.Name)}
+				c := &callTarget{Call: call, index: p.targetIndex(call.Name)}
 				switch kind {
 				case workload.ValidatingWebhook:
 					validating = append(validating, c)
@@ -53,26 +53,26 @@ func newPlan(w *workload.Workload, aggregated func(name string) *aggregated) *pl
 			}
 		}
 	}
-	p.streams = make([]random.Stream, w.Clients*len(p.callees))
+	p.streams = make([]random.Stream, w.Clients*len(p.targets))
 	p.opened = make([]bool, w.Clients)
 	return p
 }
 
-// callee returns the index of a name.
-func (p *plan) callee(name string) int {
-	if i := slices.Index(p.callees, name); i >= 0 {
+// targetIndex returns the index of a name.
+func (p *plan) targetIndex(name string) int {
+	if i := slices.Index(p.targets, name); i >= 0 {
 		return i
 	}
-	p.callees = append(p.callees, name)
-	return len(p.callees) - 1
+	p.targets = append(p.targets, name)
+	return len(p.targets) - 1
 }
 
 // latencyNs draws the latency of a call that is made for a client.
-func (p *plan) latencyNs(seed uint64, client int, to *callee) int64 {
-	streams := p.streams[client*len(p.callees):][:len(p.callees)]
+func (p *plan) latencyNs(seed uint64, client int, to *callTarget) int64 {
+	streams := p.streams[client*len(p.targets):][:len(p.targets)]
 	if !p.opened[client] {
 		p.opened[client] = true
-		for i, name := range p.callees {
+		for i, name := range p.targets {
 			streams[i].Open(seed, p.workload.Name, client, "call "+name)
 		}
 	}

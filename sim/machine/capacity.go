@@ -108,9 +108,9 @@ type Speed struct {
 	Factor float64           `json:"factor" document:"required,maximum=1e6" jsonschema:"exclusiveMinimum=0" message:"{value}: want {want}; to take a server away, use stop or crash"`
 }
 
-// Given says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
+// IsSet says whether servers have a capacity. One that only says with how many requests executions were measured is unknown, and
 // changes nothing.
-func (c *Capacity) Given() bool {
+func (c *Capacity) IsSet() bool {
 	return c != nil && (c.Measured == 0 && c.Average == 0 || c.Cores != 0 || c.Contention != 0 || c.Coherency != 0 || c.Speed != nil || c.WatchEvent != 0)
 }
 

@@ -51,7 +51,7 @@ func TestProbesInARow(t *testing.T) {
 func (w *world) chosen() *[]string {
 	var all []string
 	note := func(_ int64, r *server.Request) { all = append(all, fmt.Sprint(r.Server)) }
-	w.shared.Observe(server.Observer{Arrived: note, Refused: note})
+	w.runState.Observe(server.Observer{Arrived: note, Refused: note})
 	return &all
 }
 

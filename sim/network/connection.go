@@ -18,7 +18,7 @@ type connection struct {
 	answeredNs int64        // when the client has last received something
 	noticeNs   int64        // when the client notices that the server is silent; 0 while it is not
 	streams    int32        // requests in progress
-	most       int32        // streams that the server lets it have
+	maxStreams int32        // streams that the server lets it have
 	next, prev int32        // in the list of the client, in which 0 is before the first and behind the last; next also links unused numbers
 	idle       clock.Handle // when it may be closed because it is idle; one without requests has it, others may have 0
 	notice     clock.Handle // that of noticeNs
@@ -48,7 +48,7 @@ func (n *Network) open(nowNs int64, to int16, cl *client, once bool) (id int32) 
 	c := &n.connections[id]
 	*c = connection{client: cl, dialled: n.dialled, answeredNs: nowNs, server: to, once: once, isOpen: true, away: once}
 	if !once {
-		c.most = int32(n.servers[to].MaxStreams())
+		c.maxStreams = int32(n.servers[to].MaxStreams())
 		n.link(id, c)
 	}
 	return id
@@ -56,13 +56,13 @@ func (n *Network) open(nowNs int64, to int16, cl *client, once bool) (id int32) 
 
 // schedule schedules an event of a connection.
 func (n *Network) schedule(atNs int64, what int16, id int32) clock.Handle {
-	return n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: what, Index: id})
+	return n.runState.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: what, Index: id})
 }
 
 // begin begins a request on a connection.
 func (n *Network) begin(id int32, c *connection) {
 	c.streams++
-	if !c.away && c.streams == c.most {
+	if !c.away && c.streams == c.maxStreams {
 		c.full = true
 		n.unlink(id, c)
 	}
@@ -112,7 +112,7 @@ func (n *Network) goAway(nowNs int64, id int32, c *connection) {
 	}
 	n.unlink(id, c)
 	c.away = true
-	n.shared.Events.Cancel(c.idle)
+	n.runState.Events.Cancel(c.idle)
 	c.idle = n.schedule(nowNs+goAwayNs, idles, id)
 }
 
@@ -130,7 +130,7 @@ func (n *Network) close(id int32, c *connection) {
 	}
 	for _, h := range [...]clock.Handle{c.idle, c.notice} {
 		if h != 0 {
-			n.shared.Events.Cancel(h)
+			n.runState.Events.Cancel(h)
 		}
 	}
 	c.client.all--

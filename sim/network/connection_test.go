@@ -58,7 +58,7 @@ func TestConnectionsAgreeWithAPlainModel(t *testing.T) {
 		}
 		m := &model{most: most}
 		clientOf := map[int64]int{} // by the ID of the request
-		w.shared.Observe(server.Observer{
+		w.runState.Observe(server.Observer{
 			Arrived: func(nowNs int64, r *server.Request) {
 				m.idle(nowNs)
 				client := clientOf[r.ID]
@@ -102,8 +102,8 @@ func TestConnectionsAgreeWithAPlainModel(t *testing.T) {
 			},
 		})
 		w.after = func() {
-			nowNs := w.shared.Events.NowNs()
-			if atNs, ok := w.shared.Events.NextNs(); ok && atNs == nowNs {
+			nowNs := w.runState.Events.NowNs()
+			if atNs, ok := w.runState.Events.NextNs(); ok && atNs == nowNs {
 				return // more happens at this instant
 			}
 			m.idle(nowNs)
@@ -197,7 +197,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 func TestNumbersAreUsedAgain(t *testing.T) {
 	w := newWorld(t, plan{servers: 1})
 	var numbers []int32
-	w.shared.Observe(server.Observer{Arrived: func(_ int64, r *server.Request) { numbers = append(numbers, r.Connection) }})
+	w.runState.Observe(server.Observer{Arrived: func(_ int64, r *server.Request) { numbers = append(numbers, r.Connection) }})
 	for i := range int64(5) {
 		w.send(i*100*second, 0, "", second)
 	}

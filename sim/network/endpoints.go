@@ -48,7 +48,7 @@ func newEndpoints(n *Network) *endpoints {
 		e.listed = append(e.listed, int16(i))
 		e.leases[i] = lease{nextNs - reconcileNs + leaseNs, n.schedule(nextNs, renews, int32(i))}
 	}
-	n.shared.Observe(server.Observer{Changed: e.changed})
+	n.runState.Observe(server.Observer{Changed: e.changed})
 	return e
 }
 
@@ -62,7 +62,7 @@ func (e *endpoints) changed(nowNs int64, s *server.Server) {
 		return
 	}
 	if l.renew != 0 {
-		e.network.shared.Events.Cancel(l.renew)
+		e.network.runState.Events.Cancel(l.renew)
 		l.renew = 0
 	}
 	stops := s.Stage() == server.Stopping

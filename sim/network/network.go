@@ -16,7 +16,7 @@ import (
 // Network is between the clients and the servers. Its methods are called by the run's event loop, in
 // order of time.
 type Network struct {
-	shared   *server.Shared
+	runState *server.RunState
 	clients  server.Clients
 	servers  []*server.Server
 	balancer balancer
@@ -62,8 +62,8 @@ type Deps struct {
 	Workloads    []Workload
 	Seed         uint64
 
-	Shared  *server.Shared
-	Clients server.Clients
+	RunState *server.RunState
+	Clients  server.Clients
 	// Servers makes the servers of the run, whose server.Deps.Clients and Network are n.
 	Servers func(n *Network) []*server.Server
 }
@@ -79,7 +79,7 @@ type Workload struct {
 
 // New returns the network of a run, and its servers.
 func New(d Deps) *Network {
-	n := &Network{shared: d.Shared, clients: d.Clients, seed: d.Seed, goawayChance: d.GoawayChance, connections: make([]connection, 1)}
+	n := &Network{runState: d.RunState, clients: d.Clients, seed: d.Seed, goawayChance: d.GoawayChance, connections: make([]connection, 1)}
 	for _, w := range d.Workloads {
 		n.workloads = append(n.workloads, workload{Workload: w, clients: make([]client, w.Clients)})
 	}
@@ -140,7 +140,7 @@ func (n *Network) SendTo(nowNs int64, r *server.Request, workload, index int, to
 
 // SetReady says whether the pod of a server is ready, as its readiness probe has found.
 func (n *Network) SetReady(server int, ready bool) {
-	n.balancer.setReady(n.shared.Events.NowNs(), server, ready)
+	n.balancer.setReady(n.runState.Events.NowNs(), server, ready)
 }
 
 // HangUp is called when the client of a request has gone that has not been answered. If no server has it, the
@@ -178,11 +178,11 @@ func (n *Network) CloseConnections(workload, index int, idle bool) {
 func (n *Network) Break(nowNs int64, r *server.Request) {
 	lost := r.Details.Notice != 0 && r.Unserved()
 	if r.Details.Notice != 0 {
-		n.shared.Events.Cancel(r.Details.Notice)
+		n.runState.Events.Cancel(r.Details.Notice)
 		r.Details.Notice = 0
 	}
 	if lost {
-		n.shared.Refuse(nowNs, r, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
+		n.runState.Refuse(nowNs, r, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
 		return
 	}
 	n.servers[r.Server].HangUpAll(nowNs, r)
@@ -232,7 +232,7 @@ func (n *Network) dial(nowNs int64, r *server.Request, cl *client, to int16, onc
 
 // refuse answers a request for which there is no connection.
 func (n *Network) refuse(nowNs int64, r *server.Request) {
-	n.shared.Refuse(nowNs, r, metric.ConnectionRefused, n.clients, server.Response{Failure: server.FailedToConnect})
+	n.runState.Refuse(nowNs, r, metric.ConnectionRefused, n.clients, server.Response{Failure: server.FailedToConnect})
 }
 
 // Responded implements server.Clients: it passes the response on to the client.
@@ -273,7 +273,7 @@ func (n *Network) Silenced(nowNs int64, r *server.Request) {
 	if givesUpNs, ok := r.GivesUpNs(); ok {
 		atNs = min(atNs, givesUpNs)
 	}
-	r.Details.Notice = n.shared.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Owner: silenced, Request: r})
+	r.Details.Notice = n.runState.Events.Schedule(max(atNs, nowNs), uint8(server.Connect), server.Event{Kind: server.Connect, Owner: silenced, Request: r})
 }
 
 // What an event of the kind server.Connect is, by its Owner. Its Index is the number of a connection.
@@ -305,9 +305,9 @@ func (n *Network) Handle(nowNs int64, e server.Event) {
 	case silenced:
 		n.servers[e.Request.Server].Break(nowNs, e.Request)
 	case breaks:
-		n.shared.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
+		n.runState.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.BrokenConnection})
 	case hangsUp:
-		n.shared.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.ClientTimedOut})
+		n.runState.Refuse(nowNs, e.Request, metric.ConnectionReset, n, server.Response{Failure: server.ClientTimedOut})
 	case dialTimesOut:
 		n.refuse(nowNs, e.Request)
 	default:

@@ -69,7 +69,7 @@ func TestConnectionOfARequest(t *testing.T) {
 			w.lines = append(w.lines, fmt.Sprintf("%s %s on %d", w.labels[r.ID], what, r.Connection))
 		}
 	}
-	w.shared.Observe(server.Observer{Arrived: note("arrives"), Answered: note("is answered"), Executed: note("is executed"), Refused: note("is refused")})
+	w.runState.Observe(server.Observer{Arrived: note("arrives"), Answered: note("is answered"), Executed: note("is executed"), Refused: note("is refused")})
 	w.at(0, func(nowNs int64) {
 		r := w.request("slow", 5*second)
 		w.Send(nowNs, r, 0, 0)
@@ -97,7 +97,7 @@ late is answered on 0
 func TestWhyRequestsAreRefused(t *testing.T) {
 	w := newWorld(t, plan{servers: 1})
 	var why []string
-	w.shared.Observe(server.Observer{Refused: func(_ int64, r *server.Request) { why = append(why, w.labels[r.ID]+": "+r.Refusal.String()) }})
+	w.runState.Observe(server.Observer{Refused: func(_ int64, r *server.Request) { why = append(why, w.labels[r.ID]+": "+r.Refusal.String()) }})
 	w.send(0, 0, "first", second)
 	w.at(5*second, w.servers[0].Lose)
 	w.send(6*second, 0, "on a silent connection", second)

@@ -50,7 +50,7 @@ func (n *Network) lose(nowNs int64, r *server.Request, atNs int64, by int16) {
 	if d := r.Details; d != nil && d.ClientTimeoutNs > 0 && nowNs+d.ClientTimeoutNs < atNs {
 		atNs, by = nowNs+d.ClientTimeoutNs, hangsUp
 	}
-	h := n.shared.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: by, Request: r})
+	h := n.runState.Events.Schedule(atNs, uint8(server.Connect), server.Event{Kind: server.Connect, Owner: by, Request: r})
 	if r.Details != nil {
 		r.Details.Notice = h
 	}

@@ -23,12 +23,12 @@ const (
 // world is a network between servers without flow control and clients of the test, in virtual time.
 type world struct {
 	*network.Network
-	t       *testing.T
-	shared  *server.Shared
-	servers []*server.Server
-	labels  []string // of the requests, by their ID
-	lines   []string // what the clients learn
-	after   func()   // is called after each event
+	t        *testing.T
+	runState *server.RunState
+	servers  []*server.Server
+	labels   []string // of the requests, by their ID
+	lines    []string // what the clients learn
+	after    func()   // is called after each event
 }
 
 // plan is what a world is made of.
@@ -40,7 +40,7 @@ type plan struct {
 
 // newWorld returns the world of a plan. Without workloads there is one of ten clients with HTTP/2.
 func newWorld(t *testing.T, p plan) *world {
-	w := &world{t: t, shared: server.NewShared(server.Options{Detailed: true})}
+	w := &world{t: t, runState: server.NewRunState(server.Options{NeedsDetails: true})}
 	settings := &server.Settings{
 		Replicas: p.servers, KubernetesVersion: server.Versions{server.Version(rules.Latest().Version)},
 		RequestTimeout: quantity.Duration(time.Minute), FlowControl: server.NoFlowControl,
@@ -49,9 +49,9 @@ func newWorld(t *testing.T, p plan) *world {
 	if d.Workloads == nil {
 		d.Workloads = []network.Workload{{Name: "w", Clients: 10}}
 	}
-	d.Shared, d.Clients = w.shared, w
+	d.RunState, d.Clients = w.runState, w
 	d.Servers = func(n *network.Network) []*server.Server {
-		return server.New(server.Deps{Settings: settings, Process: &p.process, Ends: true, Shared: w.shared, Clients: n, Network: n})
+		return server.New(server.Deps{Settings: settings, Process: &p.process, ServersMayEnd: true, RunState: w.runState, Clients: n, Network: n})
 	}
 	w.Network = network.New(d)
 	w.servers = w.Servers()
@@ -73,12 +73,12 @@ type alarm func(nowNs int64)
 func (f alarm) Ring(nowNs int64) { f(nowNs) }
 
 // at makes the test act at a time.
-func (w *world) at(atNs int64, act func(nowNs int64)) { w.shared.StoreAlarms().Set(atNs, alarm(act)) }
+func (w *world) at(atNs int64, act func(nowNs int64)) { w.runState.StoreAlarms().Set(atNs, alarm(act)) }
 
 // request returns a request that executes for some time.
 func (w *world) request(label string, executionNs int64) *server.Request {
-	r := w.shared.NewRequest()
-	r.Template = w.shared.NewTemplate(0, 0, classify.Attributes{Verb: "get", Resource: "pods", Name: "x"}, "")
+	r := w.runState.NewRequest()
+	r.Template = w.runState.NewTemplate(0, 0, classify.Attributes{Verb: "get", Resource: "pods", Name: "x"}, "")
 	r.TemplateID, r.ExecutionNs, r.ID, r.Attempt = r.Template.TemplateID, executionNs, int64(len(w.labels)), 1
 	w.labels = append(w.labels, label)
 	return r
@@ -93,15 +93,15 @@ func (w *world) send(atNs int64, client int, label string, executionNs int64) {
 func (w *world) run(untilNs int64) {
 	w.t.Helper()
 	for {
-		if atNs, ok := w.shared.Events.NextNs(); !ok || atNs > untilNs {
+		if atNs, ok := w.runState.Events.NextNs(); !ok || atNs > untilNs {
 			return
 		}
-		e, _ := w.shared.Events.Next()
-		switch nowNs := w.shared.Events.NowNs(); e.Kind {
+		e, _ := w.runState.Events.Next()
+		switch nowNs := w.runState.Events.NowNs(); e.Kind {
 		case server.Connect:
 			w.Handle(nowNs, e)
 		case server.StoreAlarm:
-			w.shared.Alarm(nowNs, e)
+			w.runState.Alarm(nowNs, e)
 		default:
 			w.servers[e.Owner].Handle(nowNs, e)
 		}
@@ -127,6 +127,6 @@ func (w *world) connections(want ...int) {
 		got = append(got, w.Connections(i))
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		w.t.Errorf("%v: %v connections, want %v", time.Duration(w.shared.Events.NowNs()), got, want)
+		w.t.Errorf("%v: %v connections, want %v", time.Duration(w.runState.Events.NowNs()), got, want)
 	}
 }

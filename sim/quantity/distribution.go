@@ -9,8 +9,8 @@ import (
 // object with one of the kinds. The zero value, with a nil Distribution, is one not given.
 type Distribution struct{ random.Distribution }
 
-// Given reports whether the scenario says anything about the distribution.
-func (dist Distribution) Given() bool { return dist.Distribution != nil }
+// IsSet reports whether the scenario says anything about the distribution.
+func (dist Distribution) IsSet() bool { return dist.Distribution != nil }
 
 // constant returns the distribution that is always t.
 func Constant(t Duration) Distribution {

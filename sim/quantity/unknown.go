@@ -182,8 +182,8 @@ func (u *Unknown) draw(r *rand.Rand) int {
 	return len(u.values) - 1
 }
 
-// Ends returns the values between which all others are, or all values of a list.
-func (u *Unknown) Ends() []string {
+// Bounds returns the values between which all others are, or all values of a list.
+func (u *Unknown) Bounds() []string {
 	if u.values != nil {
 		return u.values
 	}

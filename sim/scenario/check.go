@@ -99,7 +99,7 @@ func (c *checker) events() (ok bool) {
 			c.Fail(path+".apply", "needs PriorityAndFairness; there are no flow-control objects with flowControl %s", document.Abridge(s.Servers.FlowControl))
 			continue // the configuration at the start is whole
 		}
-		e.ServerChange.check(c.Checker, path, s.Servers.Replicas, s.Servers.Capacity.Given())
+		e.ServerChange.check(c.Checker, path, s.Servers.Replicas, s.Servers.Capacity.IsSet())
 		if r := e.Rollout; r != nil && r.KubernetesVersion != "" {
 			c.release(path+".rollout.kubernetesVersion", server.Version(r.KubernetesVersion))
 		}

@@ -35,8 +35,8 @@ type SpeedChange struct {
 	Factor float64 `json:"factor" document:"required,maximum=1e6" jsonschema:"exclusiveMinimum=0" message:"{value}: want {want}; to take a server away, use stop or crash" jsonschema_description:"From then on, instead of that of the capacity."`
 }
 
-// Given says whether the change has a field.
-func (c *ServerChange) Given() bool { return *c != ServerChange{} }
+// IsSet says whether the change has a field.
+func (c *ServerChange) IsSet() bool { return *c != ServerChange{} }
 
 // check checks the change that an event at path makes of so many servers.
 func (c *ServerChange) check(to *document.Checker, path string, servers int, capacity bool) {

@@ -133,13 +133,13 @@ func (s *Scenario) ForRun(seed uint64, runs int) (*Scenario, error) {
 func (s *Scenario) CheckEnds() (errors document.Errors) {
 	most := 0
 	for _, u := range s.Metadata.Unknowns {
-		most = max(most, len(u.Ends()))
+		most = max(most, len(u.Bounds()))
 	}
 	for i := range most {
 		values := make([]string, 0, len(s.Metadata.Unknowns))
 		for _, path := range s.Metadata.Unknowns.Paths() {
 			u := s.Metadata.Unknowns[path]
-			ends := u.Ends()
+			ends := u.Bounds()
 			values = append(values, ends[min(i, len(ends)-1)])
 		}
 		_, wrong := s.Reread(values)

@@ -28,8 +28,8 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 	for t := range transitions {
 		s.drop(t)
 	}
-	s.life.stop = stop{}
-	f := &s.life.inFlight
+	s.process.stop = stop{}
+	f := &s.process.inFlight
 	var ended []*Request
 	for d := f.first.following; d != &f.first; d = d.following {
 		ended = append(ended, d.request)
@@ -44,14 +44,14 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 	for _, r := range ended {
 		r.Details.previous, r.Details.following = nil, nil
 	}
-	if h := s.shared.handlers; h != nil {
+	if h := s.runState.handlers; h != nil {
 		h.ended(nowNs, s)
 	}
 	s.stage = Off // before observers look at its levels
 	s.newFilter(nowNs)
 	s.enter(nowNs, Off)
 	s.network.Disconnect(nowNs, s, how)
-	if after := s.life.startup.RestartAfter; after > 0 && !stopped && how != Silence {
+	if after := s.process.startup.RestartAfter; after > 0 && !stopped && how != Silence {
 		s.transit(nowNs+int64(after), restart)
 	}
 	for _, r := range ended {
@@ -70,14 +70,14 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	if r.DispatchNs >= 0 && r.FinishNs < 0 {
 		s.stopExecution(nowNs, r, true)
 	} else if r.Details.step == inWatch {
-		s.shared.handlers.abandon(nowNs, r)
+		s.runState.handlers.abandon(nowNs, r)
 	}
 }
 
 // giveUp ends a request whose server has ended.
 func (s *Server) giveUp(nowNs int64, r *Request, how Disconnection) {
 	r.Lost = r.FinishNs < 0 && r.Rejection == queueset.NotRejected
-	for _, givenUp := range s.shared.observers.givenUp {
+	for _, givenUp := range s.runState.observers.givenUp {
 		givenUp(nowNs, r)
 	}
 	switch {
@@ -116,5 +116,5 @@ func (r *Request) GivesUpNs() (atNs int64, ok bool) {
 func (s *Server) discard(r *Request) {
 	r.Request = filter.Request{}
 	r.Bind(r)
-	s.shared.recycle(r)
+	s.runState.recycle(r)
 }

@@ -72,7 +72,7 @@ func (s *Server) leftBy(nowNs int64, r *Request, why Failure) {
 	_, retryAfterSeconds := s.filter.Cancel(nowNs, &r.Request)
 	s.noteRejection(nowNs, r, queueset.TimedOut, retryAfterSeconds)
 	s.answer(nowNs, r, response)
-	s.shared.recycle(r)
+	s.runState.recycle(r)
 }
 
 // endContext responds to a request that executes, and ends its execution if its handler ends with the
@@ -97,17 +97,17 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	r.Details.Spent.end(nowNs, r.Details.step)
 	switch r.Details.step {
 	case inCalls:
-		s.shared.calls.Abandon(nowNs, s, r, crashed)
+		s.runState.calls.Abandon(nowNs, s, r, crashed)
 	case inDemand:
 		s.leaveCapacity(nowNs, r)
 	case inService:
 		s.leaveCapacity(nowNs, r)
-		s.shared.handlers.abandon(nowNs, r)
+		s.runState.handlers.abandon(nowNs, r)
 	case inSending:
 		s.stopSending(nowNs, r)
-		s.shared.handlers.abandon(nowNs, r)
+		s.runState.handlers.abandon(nowNs, r)
 	case inHandler:
-		s.shared.handlers.abandon(nowNs, r)
+		s.runState.handlers.abandon(nowNs, r)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *Server) CallLateNs(nowNs int64, r *Request) int64 {
 	if r.Details == nil || r.Details.step != inCalls {
 		return 0
 	}
-	return max(0, nowNs-r.Details.Spent.sinceNs-s.shared.calls.LatencyNs(r))
+	return max(0, nowNs-r.Details.Spent.sinceNs-s.runState.calls.LatencyNs(r))
 }
 
 // handover is how long requests have their seats before their handlers run.
@@ -70,7 +70,7 @@ func (s *Server) setHandover(d quantity.Distribution, seed uint64) {
 // beginHandover begins the execution of a request with Details. Dispatched may be called in the middle
 // of the arrival of another request, so that the calls begin by an event of their own.
 func (s *Server) beginHandover(nowNs int64, r *Request) {
-	if s.shared.handlers == nil && s.cacheDown(nowNs) && r.IsWatch() {
+	if s.runState.handlers == nil && s.cacheDown(nowNs) && r.IsWatch() {
 		s.watchWithoutCache(nowNs, r)
 		return
 	}
@@ -85,7 +85,7 @@ func (s *Server) beginHandover(nowNs int64, r *Request) {
 	if deadlineNs := r.Kind().DeadlineNs(r.ArrivalNs, nowNs+handoverNs); deadlineNs < filter.NoLimitNs {
 		r.Details.deadline = s.events.Schedule(deadlineNs, uint8(Deadline), Event{Kind: Deadline, Owner: s.index, Request: r})
 	}
-	if handoverNs == 0 && s.shared.calls == nil && s.shared.handlers == nil {
+	if handoverNs == 0 && s.runState.calls == nil && s.runState.handlers == nil {
 		s.beginDemand(nowNs, r)
 		return
 	}
@@ -95,15 +95,15 @@ func (s *Server) beginHandover(nowNs int64, r *Request) {
 // progress carries out an event of that kind: the handover is over, or something happens to a call.
 func (s *Server) progress(nowNs int64, e Event) {
 	if e.Index != 0 {
-		s.shared.calls.Progress(nowNs, s, e)
+		s.runState.calls.Progress(nowNs, s, e)
 		return
 	}
 	r := e.Request
 	r.next = 0
-	if s.shared.calls != nil {
+	if s.runState.calls != nil {
 		r.Details.step = inCalls
 		r.Details.Spent.begin(nowNs, 0)
-		if s.shared.calls.Begin(nowNs, s, r) {
+		if s.runState.calls.Begin(nowNs, s, r) {
 			return
 		}
 	}
@@ -190,7 +190,7 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 	}
 	opens := r.IsWatch() && !r.Answered() && response.Status == StatusOK // it has no additional latency
 	r.Opened = opens && r.RetryAfterSeconds == 0                         // else the watch cache refuses it
-	for _, executed := range s.shared.observers.executed {
+	for _, executed := range s.runState.observers.executed {
 		executed(nowNs, r)
 	}
 	keepsSeats := r.KeepsSeats()
@@ -215,12 +215,12 @@ func (s *Server) finish(nowNs int64, r *Request, response Response) {
 	}
 	s.answer(nowNs, r, response)
 	if !keepsSeats { // else its seats still refer to it
-		s.shared.recycle(r)
+		s.runState.recycle(r)
 	}
 }
 
 func (s *Server) released(nowNs int64, r *Request) {
-	for _, released := range s.shared.observers.released {
+	for _, released := range s.runState.observers.released {
 		released(nowNs, r)
 	}
 }
@@ -236,10 +236,10 @@ func (s *Server) answer(nowNs int64, r *Request, response Response) {
 		s.unschedule(&r.Details.deadline) // which would end the execution of one whose client has gone
 		r.Details.answered = true
 	}
-	if s.life.inFlight.tracked {
+	if s.process.inFlight.tracked {
 		s.leaveGroup(nowNs, r)
 	}
-	for _, answered := range s.shared.observers.answered {
+	for _, answered := range s.runState.observers.answered {
 		answered(nowNs, r)
 	}
 	s.clients.Responded(nowNs, r, response)

@@ -2,11 +2,11 @@ package server
 
 // handle lets the handlers execute a request, and returns whether they do.
 func (s *Server) handle(nowNs int64, r *Request) bool {
-	if s.shared.handlers == nil {
+	if s.runState.handlers == nil {
 		return false
 	}
 	r.Details.step = inHandler
-	return s.shared.handlers.begin(nowNs, s, r)
+	return s.runState.handlers.begin(nowNs, s, r)
 }
 
 // serve makes the machine work for a request that is handled: for demandNs, if it is alone on an idle server.
@@ -37,7 +37,7 @@ func (s *Server) serveBehind(nowNs, demandNs int64) {
 // served is called when the machine has worked for a request that is handled, or when its answer has been sent.
 func (s *Server) served(nowNs int64, r *Request) {
 	r.Details.step = inHandler
-	s.shared.handlers.served(nowNs, r)
+	s.runState.handlers.served(nowNs, r)
 }
 
 // complete ends the execution of a request that is handled, whose Details.Answer its client receives; for a
@@ -66,16 +66,16 @@ func (s *Server) closeWatch(nowNs int64, r *Request) {
 	s.unschedule(&r.next) // the end by a stop of the server
 	s.filter.EndWatch(&r.Request)
 	s.answer(nowNs, r, Response{Status: StatusOK})
-	s.shared.recycle(r)
+	s.runState.recycle(r)
 }
 
 // leave ends an open watch whose client has gone.
 func (s *Server) leave(nowNs int64, r *Request, why Failure) {
 	s.unschedule(&r.next)
 	if r.Details.step == inWatch {
-		s.shared.handlers.abandon(nowNs, r)
+		s.runState.handlers.abandon(nowNs, r)
 	}
 	s.filter.EndWatch(&r.Request)
 	s.answer(nowNs, r, Response{Failure: why})
-	s.shared.recycle(r)
+	s.runState.recycle(r)
 }

@@ -46,7 +46,7 @@ func (s *Server) askEtcd(nowNs int64, r *Request) {
 		read = &etcdRead{server: s}
 	}
 	read.check = r.Ref()
-	s.shared.handlers.store.Check(nowNs, &s.health.latencies, read)
+	s.runState.handlers.store.Check(nowNs, &s.health.latencies, read)
 }
 
 // Ring implements clock.Alarm: etcd has answered.

@@ -5,7 +5,7 @@ package server
 type inFlight struct {
 	tracked bool
 	first   Details     // the head of a ring of the Details of the requests, in the order of their arrival; no request itself
-	groups  [groups]int // requests in each; not kept for nobody
+	groups  [groups]int // requests in each; not kept for untracked
 }
 
 // group is who waits for a request while the server stops (k8s.io/apiserver,
@@ -13,7 +13,7 @@ type inFlight struct {
 type group uint8
 
 const (
-	nobody      group = iota // what runs long and is no watch, and what a server serves although it stops
+	untracked   group = iota // what runs long and is no watch, and what a server serves although it stops
 	requests                 // until they are answered
 	openWatches              // if there is a grace period for them
 
@@ -22,7 +22,7 @@ const (
 
 // track makes the server keep its requests in flight.
 func (s *Server) track() {
-	f := &s.life.inFlight
+	f := &s.process.inFlight
 	f.tracked = true
 	f.first.previous, f.first.following = &f.first, &f.first
 }
@@ -47,11 +47,11 @@ func (d *Details) leaveServer() {
 func (s *Server) groupOf(r *Request) group {
 	switch {
 	case s.stage >= NotAccepting: // of the kinds that are served nevertheless
-		return nobody
+		return untracked
 	case r.Attributes.Verb == "watch":
 		return openWatches
 	case r.Attributes.LongRunning():
-		return nobody
+		return untracked
 	}
 	return requests
 }
@@ -59,11 +59,11 @@ func (s *Server) groupOf(r *Request) group {
 // leaveGroup is called when a request is answered: nobody waits for it any more. What follows if it was
 // the last one is an event of its own, because the present one is not over.
 func (s *Server) leaveGroup(nowNs int64, r *Request) {
-	f, g := &s.life.inFlight, r.Details.group
-	if g == nobody || r.Details.following == nil { // the latter if the server has ended
+	f, g := &s.process.inFlight, r.Details.group
+	if g == untracked || r.Details.following == nil { // the latter if the server has ended
 		return
 	}
-	r.Details.group = nobody
+	r.Details.group = untracked
 	f.groups[g]--
 	if f.groups[g] == 0 && s.stage == NotAccepting {
 		s.transit(nowNs, settled)

@@ -29,11 +29,11 @@ func (s Stage) String() string {
 func (s *Server) Stage() Stage { return s.stage }
 
 // Listens says whether the server accepts connections.
-func (s *Server) Listens() bool { return s.stage != Off && !s.life.stop.closed }
+func (s *Server) Listens() bool { return s.stage != Off && !s.process.stop.closed }
 
 // Unreachable says whether the node of the server is gone: nothing refuses a connection, but nothing
 // answers either.
-func (s *Server) Unreachable() bool { return s.life.silent }
+func (s *Server) Unreachable() bool { return s.process.silent }
 
 // Healthy says whether a probe of one of the server's health checks succeeds: /readyz, /livez or
 // /healthz. None does before the hooks that follow the start have returned, except /livez in its grace period; a
@@ -43,7 +43,7 @@ func (s *Server) Healthy(path string) bool {
 	case s.stage == Ready:
 		return true
 	case s.stage == Starting:
-		return path == "/livez" && s.events.NowNs()-s.life.startNs < int64(s.life.startup.LivezGracePeriod)
+		return path == "/livez" && s.events.NowNs()-s.process.startNs < int64(s.process.startup.LivezGracePeriod)
 	}
 	return s.Listens() && path != "/readyz"
 }
@@ -51,7 +51,7 @@ func (s *Server) Healthy(path string) bool {
 // Controls says whether the controllers of the server run: those that read the flow-control objects,
 // adjust the limits of the levels, and maintain the objects. They begin when the objects have been read
 // and end with the listener; after that the limits of a server that stops do not change any more.
-func (s *Server) Controls() bool { return s.life.controls }
+func (s *Server) Controls() bool { return s.process.controls }
 
 // Network is the network between the clients and the servers.
 type Network interface {
@@ -81,8 +81,8 @@ const (
 	Silence
 )
 
-// life is what a server knows of its own life.
-type life struct {
+// processState is what a server knows of its own life.
+type processState struct {
 	plan     Shutdown // of the release
 	startup  Startup
 	version  Version
@@ -122,16 +122,16 @@ const (
 // transit makes a transition happen at a time, in place of an earlier or later one of its kind.
 func (s *Server) transit(atNs int64, t transition) {
 	s.drop(t)
-	s.life.pending[t] = s.events.Schedule(atNs, uint8(Lifecycle), Event{Kind: Lifecycle, Owner: s.index, Index: int32(t)})
+	s.process.pending[t] = s.events.Schedule(atNs, uint8(Lifecycle), Event{Kind: Lifecycle, Owner: s.index, Index: int32(t)})
 }
 
 // drop cancels a transition, if it is still to come.
-func (s *Server) drop(t transition) { s.unschedule(&s.life.pending[t]) }
+func (s *Server) drop(t transition) { s.unschedule(&s.process.pending[t]) }
 
 // lifecycle carries out an event of that kind.
 func (s *Server) lifecycle(nowNs int64, t transition) {
-	s.life.pending[t] = 0
-	st := &s.life.stop
+	s.process.pending[t] = 0
+	st := &s.process.stop
 	switch t {
 	case readObjects:
 		s.control(nowNs)
@@ -142,14 +142,14 @@ func (s *Server) lifecycle(nowNs int64, t transition) {
 	case kill:
 		s.end(nowNs, Reset)
 	case lose:
-		s.life.silent = true
+		s.process.silent = true
 		s.end(nowNs, Silence)
 	case delayOver:
 		st.delayOver = true
 		s.advance(nowNs)
 	case hooksOver:
 		st.hooksOver = true
-		if s.life.plan.HookError {
+		if s.process.plan.HookError {
 			s.end(nowNs, Reset)
 			return
 		}
@@ -172,7 +172,7 @@ func (s *Server) lifecycle(nowNs int64, t transition) {
 // enter makes the server enter a stage.
 func (s *Server) enter(nowNs int64, stage Stage) {
 	s.stage = stage
-	for _, changed := range s.shared.observers.changed {
+	for _, changed := range s.runState.observers.changed {
 		changed(nowNs, s)
 	}
 }
@@ -181,13 +181,13 @@ func (s *Server) enter(nowNs int64, stage Stage) {
 // constructor of the controller digests an empty set of objects, so that only the mandatory ones exist.
 func (s *Server) newFilter(nowNs int64) {
 	s.filter, s.states, s.replaceable = nil, nil, nil
-	s.filter = filter.New(nowNs, s.settings(s.shared.objects.mandatory(s)), s)
+	s.filter = filter.New(nowNs, s.settings(s.runState.objects.mandatory(s)), s)
 	s.noteAdjusted(nowNs) // which has been called, too, when there were no levels to look at
 }
 
 // Refuse answers a request, which is then over, that has not reached the flow control of the server
 // with the index r.Server.
-func (s *Shared) Refuse(nowNs int64, r *Request, why metric.Refusal, clients Clients, response Response) {
+func (s *RunState) Refuse(nowNs int64, r *Request, why metric.Refusal, clients Clients, response Response) {
 	s.arrivals++
 	r.Number = s.arrivals
 	if r.ID == Unnumbered {

@@ -106,7 +106,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 // stored returns how many objects of the resource that a request is for are stored, whatever the server knows of them.
 func (s *Server) stored(r *Request) estimate.Stats {
 	resource := estimate.Resource{Group: r.Attributes.APIGroup, Name: r.Attributes.Resource}
-	if h := s.shared.handlers; h != nil && r.Attributes.IsResource() {
+	if h := s.runState.handlers; h != nil && r.Attributes.IsResource() {
 		return h.stored(resource)
 	}
 	return s.memory.stored[resource]

@@ -41,7 +41,7 @@ func (f Ref) Request() *Request {
 func (r *Request) Unserved() bool { return r.phase == unserved }
 
 // NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.
-func (s *Shared) NewRequest() *Request {
+func (s *RunState) NewRequest() *Request {
 	if n := len(s.free); n > 0 {
 		r := s.free[n-1]
 		s.free = s.free[:n-1]
@@ -54,7 +54,7 @@ func (s *Shared) NewRequest() *Request {
 	}
 	r := &Request{}
 	r.Bind(r)
-	if s.options.Detailed {
+	if s.options.NeedsDetails {
 		r.Details = &Details{}
 	}
 	s.all = append(s.all, r)
@@ -62,10 +62,10 @@ func (s *Shared) NewRequest() *Request {
 }
 
 // Discard takes back a request that is not sent.
-func (s *Shared) Discard(r *Request) { s.recycle(r) }
+func (s *RunState) Discard(r *Request) { s.recycle(r) }
 
 // recycle takes back a request that is over.
-func (s *Shared) recycle(r *Request) {
+func (s *RunState) recycle(r *Request) {
 	if r.phase == over {
 		panic("server: a request is over twice")
 	}
@@ -85,7 +85,7 @@ func (s *Shared) recycle(r *Request) {
 // seats for additional latency, with open watches, and with those whose clients have been answered before the end
 // of the execution.
 func (s *Server) InFlight(f func(r *Request)) {
-	for _, r := range s.shared.all {
+	for _, r := range s.runState.all {
 		if (r.phase == atServer || r.phase == abandoned) && r.Server == s.index {
 			f(r)
 		}

@@ -13,19 +13,19 @@ import (
 // Handlers execute the requests for resources of the servers of a run if there is a store: each server has a registry.
 // Without a store, an execution takes as long as the request says.
 type Handlers struct {
-	deps     *Deps
-	shared   *Shared
-	receiver Receiver
-	store    *store.Store
-	hosts    []*registryHost // by server
-	calls    templateCalls
-	known    map[api.Resource]bool // which some request has asked for
-	handling []*handling           // by Details.Handling, from 1
-	free     []*handling
+	deps       *Deps
+	runState   *RunState
+	receiver   Receiver
+	store      *store.Store
+	hosts      []*registryHost // by server
+	calls      templateCalls
+	known      map[api.Resource]bool // which some request has asked for
+	operations []*registryOp         // by Details.RegistryOp, from 1
+	free       []*registryOp
 }
 
-// handling is a request that is handled.
-type handling struct {
+// registryOp is a request that is handled.
+type registryOp struct {
 	index   int32
 	op      *registry.Operation
 	request *Request
@@ -52,10 +52,10 @@ type Receiver interface {
 
 // newHandlers returns the handlers of the servers of a run, which have a store.
 func newHandlers(d *Deps) *Handlers {
-	shared := d.Shared
-	h := &Handlers{deps: d, shared: shared, receiver: d.Receiver, known: map[api.Resource]bool{}, handling: []*handling{nil}}
-	h.store = store.New(shared.StoreAlarms(), d.Store.Settings, d.Seed, d.Resources)
-	for _, s := range shared.servers {
+	runState := d.RunState
+	h := &Handlers{deps: d, runState: runState, receiver: d.Receiver, known: map[api.Resource]bool{}, operations: []*registryOp{nil}}
+	h.store = store.New(runState.StoreAlarms(), d.Store.Settings, d.Seed, d.Resources)
+	for _, s := range runState.servers {
 		host := &registryHost{all: h, server: s, compactor: h.store.NewCompactor()}
 		host.registry = h.newRegistry(host)
 		host.registry.Open()
@@ -66,13 +66,13 @@ func newHandlers(d *Deps) *Handlers {
 		h.know(0, c.Resource)
 	}
 	if d.WindowNs > 0 {
-		shared.StoreAlarms().Set(d.WindowNs, (*windowBegins)(h))
+		runState.StoreAlarms().Set(d.WindowNs, (*windowBegins)(h))
 	}
 	return h
 }
 
 // Handlers returns what executes requests by what they ask for, nil without a store.
-func (s *Shared) Handlers() *Handlers { return s.handlers }
+func (s *RunState) Handlers() *Handlers { return s.handlers }
 
 // Store returns the store of the run.
 func (h *Handlers) Store() *store.Store { return h.store }
@@ -103,7 +103,7 @@ func (h *Handlers) newRegistry(host *registryHost) *registry.Registry {
 		group, resource := request.SplitResource(name)
 		s.Uncached = append(s.Uncached, api.Resource{Group: group, Name: resource})
 	}
-	return registry.New(h.shared.StoreAlarms(), h.store, host, s)
+	return registry.New(h.runState.StoreAlarms(), h.store, host, s)
 }
 
 const (
@@ -164,9 +164,9 @@ func (h *Handlers) begin(nowNs int64, s *Server, r *Request) (handled bool) {
 	}
 	host := h.hosts[s.Index()]
 	h.know(nowNs, estimate.Resource{Group: a.APIGroup, Name: a.Resource})
-	x := h.newHandling()
+	x := h.newRegistryOp()
 	x.request = r
-	r.Details.Handling = x.index
+	r.Details.RegistryOp = x.index
 	op := host.registry.NewOperation()
 	x.op = op
 	op.Verb, op.Subresource, op.Namespace, op.Name = a.Verb, a.Subresource, a.Namespace, a.Name
@@ -185,32 +185,32 @@ func (h *Handlers) begin(nowNs int64, s *Server, r *Request) (handled bool) {
 	return true
 }
 
-func (h *Handlers) newHandling() *handling {
+func (h *Handlers) newRegistryOp() *registryOp {
 	if n := len(h.free); n > 0 {
 		x := h.free[n-1]
 		h.free = h.free[:n-1]
 		return x
 	}
-	x := &handling{index: int32(len(h.handling))}
-	h.handling = append(h.handling, x)
+	x := &registryOp{index: int32(len(h.operations))}
+	h.operations = append(h.operations, x)
 	return x
 }
 
 // release forgets a request that is over.
-func (h *Handlers) release(x *handling) {
-	*x = handling{index: x.index}
+func (h *Handlers) release(x *registryOp) {
+	*x = registryOp{index: x.index}
 	h.free = append(h.free, x)
 }
 
 // served is called when what Server.serve or Server.send has begun is done.
 func (h *Handlers) served(nowNs int64, r *Request) {
-	h.handling[r.Details.Handling].op.Served(nowNs)
+	h.operations[r.Details.RegistryOp].op.Served(nowNs)
 }
 
 // abandon is called when the execution of r ends before a call of Server.complete, or an open watch before a call of
 // Server.closeWatch. The server may have crashed, so that it is not called back.
 func (h *Handlers) abandon(nowNs int64, r *Request) {
-	x := h.handling[r.Details.Handling]
+	x := h.operations[r.Details.RegistryOp]
 	op := x.op
 	h.release(x)
 	op.Abandon(nowNs)
@@ -218,7 +218,7 @@ func (h *Handlers) abandon(nowNs int64, r *Request) {
 
 // Serve implements registry.Host.
 func (host *registryHost) Serve(nowNs int64, op *registry.Operation, demandNs int64) {
-	host.server.serve(nowNs, op.Request.(*handling).request, demandNs)
+	host.server.serve(nowNs, op.Request.(*registryOp).request, demandNs)
 }
 
 // ServeBehind implements registry.Host.
@@ -228,12 +228,12 @@ func (host *registryHost) ServeBehind(nowNs, demandNs int64) {
 
 // Send implements registry.Host.
 func (host *registryHost) Send(nowNs int64, op *registry.Operation, bytes int64) (takesTime bool) {
-	return host.server.send(nowNs, op.Request.(*handling).request, bytes)
+	return host.server.send(nowNs, op.Request.(*registryOp).request, bytes)
 }
 
 // Done implements registry.Host.
 func (host *registryHost) Done(nowNs int64, op *registry.Operation) (open bool) {
-	x := op.Request.(*handling)
+	x := op.Request.(*registryOp)
 	r := x.request
 	r.Details.Answer = op.Answer
 	if open = host.server.complete(nowNs, r); !open {
@@ -244,7 +244,7 @@ func (host *registryHost) Done(nowNs int64, op *registry.Operation) (open bool) 
 
 // Received implements registry.Host.
 func (host *registryHost) Received(nowNs int64, op *registry.Operation, e *api.Event) {
-	x := op.Request.(*handling)
+	x := op.Request.(*registryOp)
 	if e.InitialEnd && x.counted > 0 {
 		with := *e
 		with.Counted, x.counted = x.counted, 0
@@ -255,12 +255,12 @@ func (host *registryHost) Received(nowNs int64, op *registry.Operation, e *api.E
 
 // Counted implements registry.Host.
 func (host *registryHost) Counted(_ int64, op *registry.Operation, n int64) {
-	op.Request.(*handling).counted += n
+	op.Request.(*registryOp).counted += n
 }
 
 // Ended implements registry.Host.
 func (host *registryHost) Ended(nowNs int64, op *registry.Operation) {
-	x := op.Request.(*handling)
+	x := op.Request.(*registryOp)
 	r := x.request
 	host.all.release(x)
 	host.server.closeWatch(nowNs, r)

@@ -51,7 +51,7 @@ type Request struct {
 	Transport
 	serving
 
-	Details *Details // nil unless Options.Detailed
+	Details *Details // nil unless Options.NeedsDetails
 }
 
 // Sent is the part of a request that its client determines. The client writes it before it sends the request; a
@@ -80,7 +80,7 @@ type Decision struct {
 }
 
 // Completion is how a request ended. Its server writes it when the execution ends, when the client is answered, and when
-// the server itself ends; for a request that reaches no server, Shared.Refuse does.
+// the server itself ends; for a request that reaches no server, RunState.Refuse does.
 type Completion struct {
 	FinishNs          int64          // end of execution; -1 until then
 	Status            int16          // what its client received, see Response; 0 until then
@@ -113,7 +113,7 @@ type Details struct {
 	SentDetails
 	TransportDetails
 	CallDetails
-	Handled
+	RegistryResult
 	Spent
 
 	// HungUp says that the client has gone: its response is no status, but ClientTimedOut or BrokenConnection. The server
@@ -162,21 +162,21 @@ type TransportDetails struct {
 
 // CallDetails relate a request to the calls that are made while it or another one executes. Package calls writes them.
 type CallDetails struct {
-	Calls  int32 // the calls that are made for it, as package calls numbers them; 0 for none
-	Call   int64 // of a callback: the call that waits for it, as package calls numbers it; 0 for none
-	Parent int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
+	PendingCalls int32 // the calls that are made for it, as package calls numbers them; 0 for none
+	CallbackOf   int64 // of a callback: the call that waits for it, as package calls numbers it; 0 for none
+	Parent       int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
 }
 
-// Handled is the result of a request in the registry of its server. Handlers write it.
-type Handled struct {
-	Handling int32      // its number among those that are handled; 0 for none
-	Answer   api.Answer // with status 0 until then, and if flow control has rejected it
+// RegistryResult is the result of a request in the registry of its server. Handlers write it.
+type RegistryResult struct {
+	RegistryOp int32      // its number among those that are handled; 0 for none
+	Answer     api.Answer // with status 0 until then, and if flow control has rejected it
 }
 
 // reset readies the details for an arrival.
 func (d *Details) reset() {
 	d.HungUp, d.answered, d.deadline, d.hangUp, d.bytes = false, false, 0, 0, 0
-	d.step, d.Handling, d.Answer, d.Spent = inHandover, 0, api.Answer{}, Spent{}
+	d.step, d.RegistryOp, d.Answer, d.Spent = inHandover, 0, api.Answer{}, Spent{}
 }
 
 // InQueue returns the request as its level's queues know it.

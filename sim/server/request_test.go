@@ -38,7 +38,7 @@ func TestQueueOfNoFlow(t *testing.T) {
 
 // A reference to a request refers to nothing once that is over, also when its memory is used for another one.
 func TestReferencesEnd(t *testing.T) {
-	s := NewShared(Options{})
+	s := NewRunState(Options{})
 	first := s.NewRequest()
 	ref := first.Ref()
 	if ref.Request() != first {

@@ -61,16 +61,16 @@ const (
 
 // Server is one API server. Its methods are called by the run's event loop, in order of time.
 type Server struct {
-	index   int16 // among the servers of the run
-	stage   Stage
-	deps    *Deps
-	shared  *Shared
-	events  *Events // those of shared
-	clients Clients
-	rules   *rules.Rules
-	life    life
-	filter  *filter.Filter
-	states  templateStates
+	index    int16 // among the servers of the run
+	stage    Stage
+	deps     *Deps
+	runState *RunState
+	events   *Events // those of runState
+	clients  Clients
+	rules    *rules.Rules
+	process  processState
+	filter   *filter.Filter
+	states   templateStates
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState
 	phaseNs     int64     // of the periodic adjustments
@@ -92,17 +92,17 @@ type Server struct {
 
 // Deps are the arguments of New: what the servers of a run need.
 type Deps struct {
-	Settings  *Settings
-	Process   *Process
-	Seed      uint64
-	Objects   config.Objects // the flow-control objects at the start
-	Changes   []Change       // of the objects during the run, in order of time; not used with Stored
-	Resources []store.Count  // what is stored at the start
-	Ends      bool           // servers may end during the run, which a Network then knows
+	Settings      *Settings
+	Process       *Process
+	Seed          uint64
+	Objects       config.Objects // the flow-control objects at the start
+	Changes       []Change       // of the objects during the run, in order of time; not used with Stored
+	Resources     []store.Count  // what is stored at the start
+	ServersMayEnd bool           // servers may end during the run, which a Network then knows
 
-	Shared  *Shared
-	Clients Clients // receive the responses: the network, if there is one
-	Network Network // knows the connections; nil where servers are always there
+	RunState *RunState
+	Clients  Clients // receive the responses: the network, if there is one
+	Network  Network // knows the connections; nil where servers are always there
 
 	Store    *Store   // executes the requests by what they ask for; nil if the workload says how long they take
 	Receiver Receiver // receives the events of watches, with a Store
@@ -121,18 +121,18 @@ type Change struct {
 	Objects config.Objects // all of them from then on
 }
 
-// Detailed says whether the requests need Details.
-func (d *Deps) Detailed() bool {
+// NeedsDetails says whether the requests need Details.
+func (d *Deps) NeedsDetails() bool {
 	s := d.Settings
-	return d.Store != nil || s.Capacity.Given() || s.Memory != nil || s.Handover.Given() || d.Ends || d.Calls != nil
+	return d.Store != nil || s.Capacity.IsSet() || s.Memory != nil || s.Handover.IsSet() || d.ServersMayEnd || d.Calls != nil
 }
 
 // check panics if something is missing.
 func (d *Deps) check() {
 	switch {
-	case d.Detailed() && !d.Shared.options.Detailed:
+	case d.NeedsDetails() && !d.RunState.options.NeedsDetails:
 		panic("server: requests need Details for a store, a capacity, a memory, a handover, calls, or servers that end")
-	case d.Ends && d.Network == nil:
+	case d.ServersMayEnd && d.Network == nil:
 		panic("server: no network knows of the ends of servers")
 	case d.Store != nil && d.Receiver == nil:
 		panic("server: nobody receives the events of watches")
@@ -142,34 +142,34 @@ func (d *Deps) check() {
 // New returns the servers of a run, by index, idle at time 0.
 func New(d Deps) []*Server {
 	d.check()
-	shared := d.Shared
+	runState := d.RunState
 	for range d.Settings.Replicas {
-		shared.servers = append(shared.servers, newServer(&d))
+		runState.servers = append(runState.servers, newServer(&d))
 	}
 	if d.Calls != nil {
-		shared.calls = d.Calls(shared.servers)
+		runState.calls = d.Calls(runState.servers)
 	}
 	if d.Store != nil {
-		shared.handlers = newHandlers(&d)
+		runState.handlers = newHandlers(&d)
 	}
-	return shared.servers
+	return runState.servers
 }
 
 // newServer returns the next server.
 func newServer(d *Deps) *Server {
-	shared, settings := d.Shared, d.Settings
-	s := &Server{index: int16(len(shared.servers)), stage: Ready, deps: d, shared: shared, events: &shared.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
-	s.life.startup, s.life.latest = d.Process.Startup, -1
+	runState, settings := d.RunState, d.Settings
+	s := &Server{index: int16(len(runState.servers)), stage: Ready, deps: d, runState: runState, events: &runState.Events, clients: d.Clients, network: d.Network, leastTimeLimitNs: filter.NoLimitNs}
+	s.process.startup, s.process.latest = d.Process.Startup, -1
 	s.setVersion(settings.KubernetesVersion.At(s.Index()))
-	if d.Ends {
+	if d.ServersMayEnd {
 		s.track()
 	}
 	if d.Store != nil {
 		s.health.latencies.Open(d.Seed, "servers", s.Index(), "health checks")
 	}
-	s.filter = filter.New(0, s.settings(shared.objects.current(s)), s)
+	s.filter = filter.New(0, s.settings(runState.objects.current(s)), s)
 	s.work.meter.FromNs = d.WindowNs
-	if settings.Capacity.Given() {
+	if settings.Capacity.IsSet() {
 		s.capacity = newSharing(settings.Capacity, d.WindowNs)
 		s.setPace(settings.Capacity, d.Store)
 	}
@@ -179,11 +179,11 @@ func newServer(d *Deps) *Server {
 	if settings.Network != nil {
 		s.setEgress(settings.Network)
 	}
-	if settings.Handover.Given() {
+	if settings.Handover.IsSet() {
 		s.setHandover(settings.Handover, d.Seed)
 	}
 	if s.limits() {
-		s.life.controls = true
+		s.process.controls = true
 		s.phaseNs = settings.AdjustmentPhase.AtNs(d.Seed, s.Index())
 		s.adjustAt(0)
 		if d.Stored == nil {
@@ -209,7 +209,7 @@ func (s *Server) Rules() *rules.Rules { return s.rules }
 
 // ReloadConfig makes the server read the stored flow-control objects, see Deps.Stored. Its limits are
 // adjusted with them, out of the rhythm of the periodic adjustments.
-func (s *Server) ReloadConfig(nowNs int64) { s.filter.Configure(nowNs, s.shared.objects.current(s)) }
+func (s *Server) ReloadConfig(nowNs int64) { s.filter.Configure(nowNs, s.runState.objects.current(s)) }
 
 // Levels returns the priority levels by name, nil when there are none: without
 // PriorityAndFairness, and while the server is Off.
@@ -227,8 +227,8 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	}
 	r.phase = atServer
 	s.receive(r)
-	s.shared.arrivals++
-	r.Number, r.Server = s.shared.arrivals, s.index
+	s.runState.arrivals++
+	r.Number, r.Server = s.runState.arrivals, s.index
 	if r.ID == Unnumbered {
 		r.ID = r.Number
 	}
@@ -238,10 +238,10 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		r.Details.reset()
 	}
 	r.SeatsAsked = int16(r.Seats())
-	if s.life.inFlight.tracked {
-		s.life.inFlight.add(r, s.groupOf(r))
+	if s.process.inFlight.tracked {
+		s.process.inFlight.add(r, s.groupOf(r))
 	}
-	for _, arrived := range s.shared.observers.arrived {
+	for _, arrived := range s.runState.observers.arrived {
 		arrived(nowNs, r)
 	}
 	rejection, retryAfterSeconds := s.filter.Arrive(nowNs, &r.Request)
@@ -250,7 +250,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case r.Waiting():
 		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Owner: s.index, Request: r})
-		for _, queued := range s.shared.observers.queued {
+		for _, queued := range s.runState.observers.queued {
 			queued(nowNs, r)
 		}
 	}
@@ -291,14 +291,14 @@ func (s *Server) Dispatched(q *filter.Request) {
 	default:
 		r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
 	}
-	for _, dispatched := range s.shared.observers.dispatched {
+	for _, dispatched := range s.runState.observers.dispatched {
 		dispatched(nowNs, r)
 	}
 }
 
 // HeldBack implements filter.Host.
 func (s *Server) HeldBack(q *filter.Request) {
-	for _, heldBack := range s.shared.observers.heldBack {
+	for _, heldBack := range s.runState.observers.heldBack {
 		heldBack(s.events.NowNs(), q.Owner().(*Request))
 	}
 }
@@ -309,7 +309,7 @@ func (s *Server) MaxStreams() int { return s.rules.Server.MaxStreams }
 
 // noteAdjusted notifies the observers that the levels or their limits may have changed.
 func (s *Server) noteAdjusted(nowNs int64) {
-	for _, adjusted := range s.shared.observers.adjusted {
+	for _, adjusted := range s.runState.observers.adjusted {
 		adjusted(nowNs, s)
 	}
 }
@@ -322,7 +322,7 @@ func (s *Server) reject(nowNs int64, r *Request, why queueset.Rejection, retryAf
 // noteRejection notifies the observers of a rejection.
 func (s *Server) noteRejection(nowNs int64, r *Request, why queueset.Rejection, retryAfterSeconds int) {
 	r.Rejection, r.RetryAfterSeconds = why, int16(retryAfterSeconds)
-	for _, rejected := range s.shared.observers.rejected {
+	for _, rejected := range s.runState.observers.rejected {
 		rejected(nowNs, r)
 	}
 }
@@ -334,7 +334,7 @@ func (s *Server) respondRejected(nowNs int64, r *Request) {
 		response.Status = StatusGatewayTimeout
 	}
 	s.answer(nowNs, r, response)
-	s.shared.recycle(r)
+	s.runState.recycle(r)
 }
 
 // Handle carries out an event of one of the server's kinds.
@@ -362,15 +362,15 @@ func (s *Server) Handle(nowNs int64, e Event) {
 		r.next = 0
 		s.released(nowNs, r)
 		s.filter.Release(nowNs, &r.Request)
-		s.shared.recycle(r)
+		s.runState.recycle(r)
 	case WatchEnd:
 		r.next = 0
 		if r.Details != nil && r.Details.step == inWatch {
-			s.shared.handlers.abandon(nowNs, r)
+			s.runState.handlers.abandon(nowNs, r)
 		}
 		s.filter.EndWatch(&r.Request)
 		s.answer(nowNs, r, Response{Status: StatusOK})
-		s.shared.recycle(r)
+		s.runState.recycle(r)
 	case TimeOut:
 		r.next = 0
 		rejection, retryAfterSeconds := s.filter.TimeOut(nowNs, &r.Request)

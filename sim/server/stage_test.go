@@ -15,22 +15,22 @@ import (
 
 // stage is servers without flow control, of which the test is the clients and the network, in virtual time.
 type stage struct {
-	t       *testing.T
-	shared  *Shared
-	servers []*Server
-	lines   []string // what the clients learn
-	open    int      // connections to each server
+	t        *testing.T
+	runState *RunState
+	servers  []*Server
+	lines    []string // what the clients learn
+	open     int      // connections to each server
 }
 
 // newStage returns servers; change changes what they are made of.
 func newStage(t *testing.T, change func(s *Settings, p *Process)) *stage {
-	g := &stage{t: t, shared: NewShared(Options{Detailed: true})}
+	g := &stage{t: t, runState: NewRunState(Options{NeedsDetails: true})}
 	settings := &Settings{Replicas: 1, KubernetesVersion: Versions{Version(rules.Latest().Version)}, RequestTimeout: quantity.Duration(time.Minute), FlowControl: NoFlowControl}
 	process := &Process{}
 	if change != nil {
 		change(settings, process)
 	}
-	g.servers = New(Deps{Settings: settings, Process: process, Ends: true, Shared: g.shared, Clients: g, Network: g})
+	g.servers = New(Deps{Settings: settings, Process: process, ServersMayEnd: true, RunState: g.runState, Clients: g, Network: g})
 	return g
 }
 
@@ -48,12 +48,12 @@ type alarm func(nowNs int64)
 
 func (f alarm) Ring(nowNs int64) { f(nowNs) }
 
-func (g *stage) at(atNs int64, act func(nowNs int64)) { g.shared.StoreAlarms().Set(atNs, alarm(act)) }
+func (g *stage) at(atNs int64, act func(nowNs int64)) { g.runState.StoreAlarms().Set(atNs, alarm(act)) }
 
 // send sends a request for pods to the first server, and returns it.
 func (g *stage) send(nowNs int64, verb string, executionNs int64, change func(r *Request)) *Request {
-	r := g.shared.NewRequest()
-	r.Template = g.shared.NewTemplate(0, 0, classify.Attributes{Verb: verb, Resource: "pods"}, "")
+	r := g.runState.NewRequest()
+	r.Template = g.runState.NewTemplate(0, 0, classify.Attributes{Verb: verb, Resource: "pods"}, "")
 	r.TemplateID, r.ExecutionNs, r.WatchNs, r.ID, r.Attempt = r.Template.TemplateID, executionNs, int64(time.Hour), Unnumbered, 1
 	if change != nil {
 		change(r)
@@ -65,13 +65,13 @@ func (g *stage) send(nowNs int64, verb string, executionNs int64, change func(r 
 // run lets everything happen up to a time, that time included. It returns whether more is to happen.
 func (g *stage) run(untilNs int64) (more bool) {
 	for {
-		atNs, ok := g.shared.Events.NextNs()
+		atNs, ok := g.runState.Events.NextNs()
 		if !ok || atNs > untilNs {
 			return ok
 		}
-		e, _ := g.shared.Events.Next()
-		if nowNs := g.shared.Events.NowNs(); e.Kind == StoreAlarm {
-			g.shared.Alarm(nowNs, e)
+		e, _ := g.runState.Events.Next()
+		if nowNs := g.runState.Events.NowNs(); e.Kind == StoreAlarm {
+			g.runState.Alarm(nowNs, e)
 		} else {
 			g.servers[e.Owner].Handle(nowNs, e)
 		}
@@ -113,8 +113,8 @@ func TestWatchIsLeft(t *testing.T) {
 func TestShortDelay(t *testing.T) {
 	g := newStage(t, nil)
 	r := g.send(0, "get", 5, func(r *Request) { r.Details.DelayNs = 1 })
-	if r.Details.Handling != 0 {
-		t.Errorf("the request is number %d of those that handlers execute, want none", r.Details.Handling)
+	if r.Details.RegistryOp != 0 {
+		t.Errorf("the request is number %d of those that handlers execute, want none", r.Details.RegistryOp)
 	}
 	g.run(10)
 	g.wants("6ns get: 200 0")
@@ -168,7 +168,7 @@ func TestNothingHappensAfterTheEnd(t *testing.T) {
 			g.open = 1
 			g.at(int64(closed), func(int64) { g.open = 0 })
 			s, ends := g.servers[0], 0
-			g.shared.Observe(Observer{Changed: func(_ int64, s *Server) {
+			g.runState.Observe(Observer{Changed: func(_ int64, s *Server) {
 				if s.Stage() == Off {
 					ends++
 				}
@@ -190,7 +190,7 @@ func TestStartIsOvertaken(t *testing.T) {
 	})
 	s := g.servers[0]
 	var stages []string
-	g.shared.Observe(Observer{Changed: func(nowNs int64, s *Server) {
+	g.runState.Observe(Observer{Changed: func(nowNs int64, s *Server) {
 		stages = append(stages, fmt.Sprintf("%v %v", time.Duration(nowNs), s.Stage()))
 	}})
 	g.at(time.Second.Nanoseconds(), s.Crash)
@@ -208,7 +208,7 @@ func TestReadyWithoutCaches(t *testing.T) {
 	for cachesNs, want := range map[time.Duration]time.Duration{time.Second: time.Second, time.Minute: time.Minute, 5 * time.Minute: time.Minute} {
 		g := newStage(t, func(_ *Settings, p *Process) { p.Startup.Caches = quantity.Duration(cachesNs) })
 		readyNs := int64(0)
-		g.shared.Observe(Observer{Changed: func(nowNs int64, s *Server) {
+		g.runState.Observe(Observer{Changed: func(nowNs int64, s *Server) {
 			if s.Stage() == Ready {
 				readyNs = nowNs
 			}

@@ -22,7 +22,7 @@ func (s *Server) Start(nowNs int64, version Version) {
 	if version != "" {
 		s.setVersion(version)
 	}
-	l := &s.life
+	l := &s.process
 	l.startNs, l.silent = nowNs, false
 	s.stage, s.memory.killed = Starting, false
 	s.newFilter(nowNs)
@@ -31,7 +31,7 @@ func (s *Server) Start(nowNs int64, version Version) {
 		s.transit(nowNs+int64(l.startup.Objects), readObjects)
 	}
 	cachesNs := int64(l.startup.Caches)
-	if h := s.shared.handlers; h != nil {
+	if h := s.runState.handlers; h != nil {
 		cachesNs = max(cachesNs, h.started(nowNs, s))
 	}
 	l.cachesNs = nowNs + cachesNs
@@ -58,8 +58,8 @@ func (s *Server) setVersion(version Version) {
 	if err != nil {
 		panic("server: a scenario that is not valid: " + err.Error())
 	}
-	s.rules, s.life.version = release, version
-	s.life.plan = planOf(&s.deps.Process.Shutdown, release)
+	s.rules, s.process.version = release, version
+	s.process.plan = planOf(&s.deps.Process.Shutdown, release)
 }
 
 // settings returns those of the flow control of a process that holds some objects.
@@ -105,16 +105,16 @@ func (s *Settings) FilterSettings(r *rules.Rules, held config.Objects, stored es
 // control lets the controllers run: they digest the objects that they have read, and adjust the limits
 // from now on.
 func (s *Server) control(nowNs int64) {
-	l := &s.life
+	l := &s.process
 	l.controls, l.readNs = true, nowNs
 	s.phaseNs = nowNs + s.deps.Settings.AdjustmentPhase.AtNs(s.deps.Seed, s.Index())
-	s.filter.Configure(nowNs, s.shared.objects.current(s))
+	s.filter.Configure(nowNs, s.runState.objects.current(s))
 	s.adjustAt(nowNs)
 }
 
 // adjustAt schedules the next periodic adjustment.
 func (s *Server) adjustAt(atNs int64) {
-	s.life.adjust = s.events.Schedule(atNs, uint8(Adjust), Event{Kind: Adjust, Owner: s.index})
+	s.process.adjust = s.events.Schedule(atNs, uint8(Adjust), Event{Kind: Adjust, Owner: s.index})
 }
 
 // adjustPeriodically carries out an event of the kind Adjust. The adjustment when the controllers begin
@@ -123,7 +123,7 @@ func (s *Server) adjustAt(atNs int64) {
 // it only notifies the observers.
 func (s *Server) adjustPeriodically(nowNs int64) {
 	s.adjusting = true
-	if nowNs == s.life.readNs && s.rules.DemandNaN {
+	if nowNs == s.process.readNs && s.rules.DemandNaN {
 		s.noteAdjusted(nowNs)
 	} else {
 		s.filter.Adjust(nowNs)
@@ -142,16 +142,16 @@ func (s *Server) AdjustsPeriodically() bool { return s.adjusting }
 // reconfigure carries out an event of the kind Reconfigure: the objects have changed, which only a
 // server notices of which the controllers run.
 func (s *Server) reconfigure(nowNs int64, event int) {
-	s.life.latest = event
-	if s.life.controls {
-		s.filter.Configure(nowNs, s.shared.objects.current(s))
+	s.process.latest = event
+	if s.process.controls {
+		s.filter.Configure(nowNs, s.runState.objects.current(s))
 	}
 }
 
 // freeze ends the controllers: the limits stay as they are.
 func (s *Server) freeze() {
-	s.life.controls = false
-	s.unschedule(&s.life.adjust)
+	s.process.controls = false
+	s.unschedule(&s.process.adjust)
 	s.drop(readObjects)
 }
 
@@ -171,7 +171,7 @@ func (o objects) current(s *Server) config.Objects {
 	if stored := s.deps.Stored; stored != nil {
 		return stored(s)
 	}
-	key := heldBy{s.life.version, s.life.latest, false}
+	key := heldBy{s.process.version, s.process.latest, false}
 	held, ok := o[key]
 	if !ok {
 		written := s.deps.Objects
@@ -189,7 +189,7 @@ func (o objects) current(s *Server) config.Objects {
 
 // mandatory returns the objects that the server has before it has read any.
 func (o objects) mandatory(s *Server) config.Objects {
-	key := heldBy{s.life.version, s.life.latest, true}
+	key := heldBy{s.process.version, s.process.latest, true}
 	held, ok := o[key]
 	if !ok {
 		held = keep(o.current(s), config.Mandatory(s.rules))
@@ -223,16 +223,16 @@ func keep(before, objects config.Objects) config.Objects {
 }
 
 // cacheDown says whether the watch caches of the server are not complete yet.
-func (s *Server) cacheDown(nowNs int64) bool { return nowNs < s.life.cachesNs }
+func (s *Server) cacheDown(nowNs int64) bool { return nowNs < s.process.cachesNs }
 
 // watchWithoutCache begins the execution of a watch while the watch caches are not complete. From 1.31
 // on it ends at once, and the client is told to come back later; flow control counts it as executed. Up
 // to 1.30 it waits for the caches, with its seats.
 func (s *Server) watchWithoutCache(nowNs int64, r *Request) {
-	finishNs := s.life.cachesNs + r.ExecutionNs
+	finishNs := s.process.cachesNs + r.ExecutionNs
 	if s.rules.Storage.RefuseWithoutCache {
 		finishNs = nowNs
-		r.RetryAfterSeconds = cacheRetryAfterSeconds(nowNs - s.life.startNs)
+		r.RetryAfterSeconds = cacheRetryAfterSeconds(nowNs - s.process.startNs)
 	}
 	r.Details.step = inDelay
 	r.next = s.events.Schedule(finishNs, uint8(Finish), Event{Kind: Finish, Owner: s.index, Request: r})
@@ -251,7 +251,7 @@ func (s *Server) watch(nowNs int64, r *Request) {
 	case r.RetryAfterSeconds > 0:
 		s.filter.EndWatch(&r.Request)
 		s.answer(nowNs, r, Response{Status: StatusTooManyRequests, RetryAfterSeconds: int32(r.RetryAfterSeconds)})
-		s.shared.recycle(r)
+		s.runState.recycle(r)
 	case s.endsWatches(r):
 		s.endWatch(nowNs, r)
 	case r.Details != nil && r.Details.step == inWatch && r.WatchNs == 0: // which its handler ends

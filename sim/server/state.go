@@ -27,8 +27,8 @@ type templateStates [][]templateState
 
 const statesPerBlock = 64
 
-// at returns the state of the template with an ID. There must be a block for it.
-func (s templateStates) at(id TemplateID) *templateState {
+// stateOf returns the state of the template with an ID. There must be a block for it.
+func (s templateStates) stateOf(id TemplateID) *templateState {
 	return &s[uint32(id)/statesPerBlock][uint32(id)%statesPerBlock]
 }
 
@@ -43,7 +43,7 @@ type replaceableState struct {
 // The ID is the template's, which need not be read from memory for it.
 func (s *Server) state(t *Template, id TemplateID) *templateState {
 	if uint32(id)/statesPerBlock < uint32(len(s.states)) {
-		if state := s.states.at(id); state.known {
+		if state := s.states.stateOf(id); state.known {
 			return state
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Server) firstState(t *Template) *templateState {
 	for int(t.TemplateID)/statesPerBlock >= len(s.states) {
 		s.states = append(s.states, make([]templateState, statesPerBlock))
 	}
-	state := s.states.at(t.TemplateID)
+	state := s.states.stateOf(t.TemplateID)
 	*state = s.newState(t)
 	return state
 }
@@ -112,7 +112,7 @@ func (s *Server) newKind(t *Template) filter.Kind {
 		panic("server: a query that validation accepted: " + err.Error())
 	}
 	kind.FlowSchema = t.FlowSchema
-	if !s.shared.options.NoDeadlines {
+	if !s.runState.options.NoDeadlines {
 		s.leastTimeLimitNs = min(s.leastTimeLimitNs, kind.TimeLimitNs())
 	}
 	return kind
@@ -123,7 +123,7 @@ func (s *Server) receive(r *Request) {
 	state := s.state(r.Template, r.TemplateID)
 	r.success = state.success
 	if s.filter.Receive(&r.Request, &state.Kind) {
-		state.flow = s.shared.flow(state.Route())
+		state.flow = s.runState.flow(state.Route())
 		state.flowIndex, state.flowHash = int32(state.flow.Index), state.flow.Hash
 	}
 	if d := r.Details; d != nil && d.LoggedSeats && r.Work.InitialSeats > 0 {

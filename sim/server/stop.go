@@ -63,7 +63,7 @@ func (s *Server) Stop(nowNs int64) {
 		s.Crash(nowNs)
 		return
 	}
-	l := &s.life
+	l := &s.process
 	s.drop(becomeReady)
 	l.stop = stop{}
 	s.transit(nowNs+int64(l.plan.Delay), delayOver)
@@ -76,7 +76,7 @@ func (s *Server) Stop(nowNs int64) {
 
 // advance takes the steps of a stop that nothing holds back any longer.
 func (s *Server) advance(nowNs int64) {
-	st, plan, f := &s.life.stop, &s.life.plan, &s.life.inFlight
+	st, plan, f := &s.process.stop, &s.process.plan, &s.process.inFlight
 	if s.stage == Stopping && st.delayOver && (st.hooksOver || !s.rules.Server.HooksHoldRequests) {
 		// Up to 1.24, new requests are refused when the delay is over, whatever the hooks do.
 		if !plan.SendRetryAfter && s.hooksLetClose() {
@@ -105,17 +105,17 @@ func (s *Server) advance(nowNs int64) {
 // hooksLetClose says whether the hooks before the shutdown allow the listener to close: up to 1.22 they
 // do not matter.
 func (s *Server) hooksLetClose() bool {
-	return s.life.stop.hooksOver || !s.rules.Server.HooksHoldListener
+	return s.process.stop.hooksOver || !s.rules.Server.HooksHoldListener
 }
 
 // closeListener closes the listener and ends the connections in order. The context of the controllers
 // ends, too.
 func (s *Server) closeListener(nowNs int64) {
-	st := &s.life.stop
+	st := &s.process.stop
 	st.closed = true
 	s.freeze()
 	limitNs := int64(s.deps.Settings.RequestTimeout)
-	if s.life.plan.SendRetryAfter {
+	if s.process.plan.SendRetryAfter {
 		limitNs = httpLimitNs
 	}
 	s.transit(nowNs+limitNs, httpLimit)
@@ -131,7 +131,7 @@ func (s *Server) poll(nowNs int64) {
 		s.httpStopped(nowNs)
 		return
 	}
-	st := &s.life.stop
+	st := &s.process.stop
 	interval := min(1_000_000<<min(st.polls, 9), 500_000_000)
 	st.polls++
 	s.transit(nowNs+int64(interval)*21/20, pollClosed)
@@ -139,7 +139,7 @@ func (s *Server) poll(nowNs int64) {
 
 // httpStopped is called when the HTTP server has stopped.
 func (s *Server) httpStopped(nowNs int64) {
-	s.life.stop.httpStopped = true
+	s.process.stop.httpStopped = true
 	s.drop(pollClosed)
 	s.drop(httpLimit)
 	s.advance(nowNs)
@@ -150,16 +150,16 @@ func (s *Server) httpStopped(nowNs int64) {
 // many per second that all of them have left at the end of the period, but at least minimumWatchRate
 // (k8s.io/apimachinery, util/waitgroup/ratelimited_waitgroup.go: Done and Wait).
 func (s *Server) beginWatchGrace(nowNs int64) {
-	st, graceNs := &s.life.stop, int64(s.life.plan.WatchTerminationGracePeriod)
-	n := s.life.inFlight.groups[openWatches]
+	st, graceNs := &s.process.stop, int64(s.process.plan.WatchTerminationGracePeriod)
+	n := s.process.inFlight.groups[openWatches]
 	if graceNs == 0 || n == 0 {
 		return
 	}
-	counted := max(0, n-s.life.plan.WatchLeak)
+	counted := max(0, n-s.process.plan.WatchLeak)
 	rate := max(minimumWatchRate, float64(counted)/(float64(graceNs)/1e9))
 	st.watchEndNs, st.watchSlotNs, st.watchSpacingNs = nowNs+graceNs, nowNs, 1e9/rate
 	s.transit(st.watchEndNs, watchGraceOver)
-	first := &s.life.inFlight.first
+	first := &s.process.inFlight.first
 	for d := first.following; d != first; d = d.following {
 		if d.group == openWatches && d.request.FinishNs >= 0 {
 			s.unschedule(&d.request.next) // a watch that its handler ends has none
@@ -170,9 +170,9 @@ func (s *Server) beginWatchGrace(nowNs int64) {
 
 // endWatch schedules the end of a watch that is initialized while the watches of the server end.
 func (s *Server) endWatch(nowNs int64, r *Request) {
-	st := &s.life.stop
+	st := &s.process.stop
 	atNs := nowNs
-	if st.watchesEnded >= s.life.plan.WatchLeak {
+	if st.watchesEnded >= s.process.plan.WatchLeak {
 		slot := max(st.watchSlotNs, nowNs)
 		if slot < st.watchEndNs { // the rate limiter does not delay what would leave after the grace period
 			atNs, st.watchSlotNs = slot, slot+int64(math.Round(st.watchSpacingNs))
@@ -184,7 +184,7 @@ func (s *Server) endWatch(nowNs int64, r *Request) {
 
 // endsWatches says whether a watch that is initialized now ends by the grace period of a stop.
 func (s *Server) endsWatches(r *Request) bool {
-	return s.stage >= NotAccepting && s.life.plan.WatchTerminationGracePeriod > 0 && r.Details.group == openWatches
+	return s.stage >= NotAccepting && s.process.plan.WatchTerminationGracePeriod > 0 && r.Details.group == openWatches
 }
 
 // served are the paths that a server that stops serves as long as it listens.
@@ -197,7 +197,7 @@ const loopbackUser = "system:apiserver"
 // turnAway refuses a request that a server that is not there or that stops does not take, and returns
 // whether it does.
 func (s *Server) turnAway(nowNs int64, r *Request) bool {
-	plan := &s.life.plan
+	plan := &s.process.plan
 	response, why := Response{Failure: FailedToConnect}, metric.ConnectionRefused
 	switch a := &r.Attributes; {
 	case !s.Listens():
@@ -215,7 +215,7 @@ func (s *Server) turnAway(nowNs int64, r *Request) bool {
 		response = Response{Status: StatusServiceUnavailable, RetryAfterSeconds: waitGroupRetryAfterSeconds}
 	}
 	r.Server = s.index
-	s.shared.Refuse(nowNs, r, why, s.clients, response)
+	s.runState.Refuse(nowNs, r, why, s.clients, response)
 	return true
 }
 

@@ -80,7 +80,7 @@ func (s *Store) Check(to *document.Checker, path string) {
 
 // SetDefaults fills in how long a commit takes.
 func (s *Store) SetDefaults() {
-	if !s.Write.Given() {
+	if !s.Write.IsSet() {
 		s.Write = defaultWrite
 	}
 }

@@ -96,7 +96,7 @@ func (w *Watch) advance(nowNs int64) (over bool) {
 	var events []*api.Event
 	revisions, last := 0, int64(0)
 	for i := r.history.after(w.next - 1); i < r.history.len(); i++ {
-		e := r.history.at(i)
+		e := r.history.eventAt(i)
 		if w.namespace != "" && e.Object.Namespace != w.namespace || w.name != "" && e.Object.Name != w.name {
 			continue
 		}

@@ -26,8 +26,8 @@ func (h *history) len() int {
 	return (n-1)*pageLength + len(h.pages[n-1]) - h.dropped
 }
 
-// at returns the event of an index, from 0 for the oldest.
-func (h *history) at(i int) *api.Event {
+// eventAt returns the event of an index, from 0 for the oldest.
+func (h *history) eventAt(i int) *api.Event {
 	i += h.dropped
 	return &h.pages[i/pageLength][i%pageLength]
 }
@@ -47,10 +47,10 @@ func (h *history) add(event api.Event) *api.Event {
 // after returns the index of the first event whose version is greater than a version.
 func (h *history) after(version int64) int {
 	n := h.len()
-	if n == 0 || h.at(n-1).Version <= version {
+	if n == 0 || h.eventAt(n-1).Version <= version {
 		return n
 	}
-	return sort.Search(n, func(i int) bool { return h.at(i).Version > version })
+	return sort.Search(n, func(i int) bool { return h.eventAt(i).Version > version })
 }
 
 // dropBefore drops the events whose version is less than a version.
@@ -73,7 +73,7 @@ func (r *Resource) Since(version int64) (events iter.Seq[*api.Event], ok bool) {
 	}
 	return func(yield func(*api.Event) bool) {
 		for i := r.history.after(version); i < r.history.len(); i++ {
-			if !yield(r.history.at(i)) {
+			if !yield(r.history.eventAt(i)) {
 				return
 			}
 		}

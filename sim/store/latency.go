@@ -19,7 +19,7 @@ func (l *latency) open(seed uint64, purpose string, drawn quantity.Distribution)
 }
 
 func (l *latency) draw() int64 {
-	if !l.drawn.Given() {
+	if !l.drawn.IsSet() {
 		return 0
 	}
 	return l.drawn.Sample(&l.stream.Rand)
@@ -55,7 +55,7 @@ func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) 
 }
 
 func (s *Store) drawAside(stream *random.Stream) int64 {
-	if !s.reads.drawn.Given() {
+	if !s.reads.drawn.IsSet() {
 		return 0
 	}
 	return s.reads.drawn.Sample(&stream.Rand)

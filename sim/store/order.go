@@ -31,8 +31,8 @@ func (o *order) seek(key string) position {
 	return position{block - 1, index}
 }
 
-// at returns the entry at a position, nil behind the last one.
-func (o *order) at(p position) *entry {
+// entryAt returns the entry at a position, nil behind the last one.
+func (o *order) entryAt(p position) *entry {
 	if p.block == len(o.blocks) {
 		return nil
 	}

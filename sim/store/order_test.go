@@ -23,11 +23,11 @@ func TestOrderIsASortedSlice(t *testing.T) {
 			var want []string
 			check := func() {
 				var got []string
-				for p := o.seek(""); o.at(p) != nil; p = o.next(p) {
+				for p := o.seek(""); o.entryAt(p) != nil; p = o.next(p) {
 					if o.rank(p) != len(got) {
 						t.Fatalf("entry %d has rank %d", len(got), o.rank(p))
 					}
-					got = append(got, o.at(p).key)
+					got = append(got, o.entryAt(p).key)
 				}
 				if !slices.Equal(got, want) || o.length != len(want) {
 					t.Fatalf("%d entries, length %d, want %d", len(got), o.length, len(want))
@@ -36,7 +36,7 @@ func TestOrderIsASortedSlice(t *testing.T) {
 					from, end := key["random"](0), key["random"](0)
 					i, _ := slices.BinarySearch(want, from)
 					j, _ := slices.BinarySearch(want, end)
-					if e := o.at(o.seek(from)); i < len(want) && (e == nil || e.key != want[i]) || i == len(want) && e != nil {
+					if e := o.entryAt(o.seek(from)); i < len(want) && (e == nil || e.key != want[i]) || i == len(want) && e != nil {
 						t.Fatalf("seek %s: %v, want entry %d", from, e, i)
 					}
 					if got := o.between(from, end); got != max(0, j-i) || o.between("", end) != j || o.between(from, "") != len(want)-i {

@@ -99,7 +99,7 @@ func (r *Resource) viewAt(revision int64) *view {
 	if next == r.history.len() {
 		return nil
 	}
-	revision = r.history.at(next).Version - 1 // revisions between two events have one view
+	revision = r.history.eventAt(next).Version - 1 // revisions between two events have one view
 	i := slices.IndexFunc(r.views, func(v *view) bool { return v.revision == revision })
 	var v *view
 	if i >= 0 {
@@ -113,7 +113,7 @@ func (r *Resource) viewAt(revision int64) *view {
 	}
 	r.views = append(r.views, v)
 	for i := r.history.after(v.upTo); i < r.history.len(); i++ {
-		e := r.history.at(i)
+		e := r.history.eventAt(i)
 		key := id{e.Object.Namespace, e.Object.Name}
 		c := v.changed[key]
 		if c == nil {
@@ -139,7 +139,7 @@ func (r *Resource) count(v *view, from, end string) int64 {
 		return n
 	}
 	for p := v.order.seek(from); ; p = v.order.next(p) {
-		e := v.order.at(p)
+		e := v.order.entryAt(p)
 		if e == nil || end != "" && e.key >= end {
 			return n
 		}
@@ -160,7 +160,7 @@ func (r *Resource) collect(v *view, from string, objects *[]*api.Object) (last s
 	}
 	now, old := r.order.seek(from), v.order.seek(from)
 	for len(*objects) < cap(*objects) {
-		current, changed := r.order.at(now), v.order.at(old)
+		current, changed := r.order.entryAt(now), v.order.entryAt(old)
 		e := current
 		if changed != nil && (current == nil || changed.key <= current.key) {
 			e = changed

@@ -81,15 +81,15 @@ func (l *line) loggedText(f field) (text string) {
 }
 
 // loggedNumber returns the value of a field of a log, -1 if the line does not have it.
-func (l *line) loggedNumber(f field, most int64) int64 {
+func (l *line) loggedNumber(f field, maxValue int64) int64 {
 	at := l.logged[f-traceFields]
 	if at.to == 0 || !l.ok() {
 		return -1
 	}
 	n, err := strconv.ParseInt(string(l.text[at.from:at.to]), 10, 64)
-	if err != nil || n < 0 || n > most {
+	if err != nil || n < 0 || n > maxValue {
 		l.at, l.field = int(at.from), names[f]
-		l.fail("%s: want a whole number from 0 to %d", document.Abridge(string(l.text[at.from:at.to])), most)
+		l.fail("%s: want a whole number from 0 to %d", document.Abridge(string(l.text[at.from:at.to])), maxValue)
 	}
 	return n
 }

@@ -1,8 +1,8 @@
 package trace
 
 // ReadAll returns the requests of a trace that arrive before a time, and closes it. An error is a document.Error. The
-// result is large if there are more than most of them; it is then nil.
-func ReadAll(t *Reader, toNs int64, most int) (all []Arrival, err error) {
+// result is large if there are more than maxRequests of them; it is then nil.
+func ReadAll(t *Reader, toNs int64, maxRequests int) (all []Arrival, err error) {
 	defer t.Close()
 	for {
 		var a Arrival
@@ -16,7 +16,7 @@ func ReadAll(t *Reader, toNs int64, most int) (all []Arrival, err error) {
 		if a.ArrivalNs >= toNs {
 			continue // the rest is read for its errors
 		}
-		if len(all) == most {
+		if len(all) == maxRequests {
 			return nil, nil
 		}
 		all = append(all, a)

@@ -151,15 +151,15 @@ func (f *fresh) clear(alarms *clock.Alarms) {
 // ask requests etcd's progress as soon as it may be requested.
 func (c *Cache) ask(nowNs int64) {
 	if f := &c.fresh; c.asksProgress && !f.askAlarm.Pending() {
-		f.askAlarm = c.alarms.Set(max(nowNs, f.lastNs+progressNs), (*asker)(c))
+		f.askAlarm = c.alarms.Set(max(nowNs, f.lastNs+progressNs), (*progressRequester)(c))
 	}
 }
 
-// asker is the alarm of the next request for progress. One that finds nobody waiting is not made; the next
+// progressRequester is the alarm of the next request for progress. One that finds nobody waiting is not made; the next
 // one need not wait then.
-type asker Cache
+type progressRequester Cache
 
-func (a *asker) Ring(nowNs int64) {
+func (a *progressRequester) Ring(nowNs int64) {
 	c := (*Cache)(a)
 	c.fresh.askAlarm = clock.AlarmID{}
 	if len(c.fresh.waits) == 0 {

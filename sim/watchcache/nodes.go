@@ -46,7 +46,7 @@ func (c *Cache) eventsOf(node string, from int) []int {
 	if n.events == nil {
 		n.events = map[string][]int{}
 		for i := c.ring.start; i < c.ring.end; i++ {
-			n.note(c.ring.at(i), i, c.ring.start)
+			n.note(c.ring.eventAt(i), i, c.ring.start)
 		}
 	}
 	indexes := n.events[node]

@@ -91,7 +91,7 @@ func (s *snapshots) add(r *ring, version int64) {
 		s.oldest = version
 	}
 	if r.full() {
-		s.oldest = max(s.oldest, r.at(r.start).Version)
+		s.oldest = max(s.oldest, r.eventAt(r.start).Version)
 	}
 }
 
@@ -108,6 +108,6 @@ func (p *poll) Ring(nowNs int64) {
 	}
 	s.oldest = 0
 	if i := c.ring.after(compacted - 1); i < c.ring.end {
-		s.oldest = c.ring.at(i).Version
+		s.oldest = c.ring.eventAt(i).Version
 	}
 }

@@ -26,9 +26,9 @@ type ring struct {
 	fixed      bool         // the capacity does not change (up to 1.18)
 }
 
-func (r *ring) capacity() int           { return len(r.events) }
-func (r *ring) full() bool              { return r.end-r.start == len(r.events) }
-func (r *ring) at(index int) *api.Event { return r.events[index%len(r.events)] }
+func (r *ring) capacity() int                { return len(r.events) }
+func (r *ring) full() bool                   { return r.end-r.start == len(r.events) }
+func (r *ring) eventAt(index int) *api.Event { return r.events[index%len(r.events)] }
 
 // reset drops all events, and keeps the capacity.
 func (r *ring) reset() {
@@ -56,9 +56,9 @@ func (r *ring) add(e *api.Event) {
 func (r *ring) fit(nowNs int64) {
 	capacity := len(r.events)
 	switch {
-	case nowNs-r.at(r.start).AtNs < freshNs:
+	case nowNs-r.eventAt(r.start).AtNs < freshNs:
 		capacity = min(2*capacity, mostCapacity)
-	case nowNs-r.at(r.end-capacity/4).AtNs > freshNs:
+	case nowNs-r.eventAt(r.end-capacity/4).AtNs > freshNs:
 		capacity = max(capacity/2, leastCapacity)
 	}
 	if capacity == len(r.events) {
@@ -71,20 +71,20 @@ func (r *ring) fit(nowNs int64) {
 	}
 	events := make([]*api.Event, capacity)
 	for i := r.start; i < r.end; i++ {
-		events[i%capacity] = r.at(i)
+		events[i%capacity] = r.eventAt(i)
 	}
 	r.events = events
 }
 
 // after returns the index of the first event with a greater version.
 func (r *ring) after(version int64) int {
-	return r.start + sort.Search(r.end-r.start, func(i int) bool { return r.at(r.start+i).Version > version })
+	return r.start + sort.Search(r.end-r.start, func(i int) bool { return r.eventAt(r.start+i).Version > version })
 }
 
 // oldest returns the oldest version that a watch can resume from, in a cache that was filled at a version.
 func (r *ring) oldest(filled int64) int64 {
 	if r.dropped {
-		return r.at(r.start).Version - 1
+		return r.eventAt(r.start).Version - 1
 	}
 	return filled
 }

@@ -63,7 +63,7 @@ func TestRingAtSteadyRate(t *testing.T) {
 		version := int64(0)
 		gapNs := second / int64(c.rate)
 		nowNs := fillRing(r, &version, 400*c.rate, 0, gapNs)
-		lasts := nowNs - r.at(r.start).AtNs
+		lasts := nowNs - r.eventAt(r.start).AtNs
 		if r.capacity() != c.capacity || lasts != c.lastsNs {
 			t.Errorf("%d/s: capacity %d, lasts %d ms; want %d, %d", c.rate, r.capacity(), lasts/ms, c.capacity, c.lastsNs/ms)
 		}
@@ -77,14 +77,14 @@ func TestRingShrinks(t *testing.T) {
 	nowNs := fillRing(r, &version, 400*10, 0, second/10) // capacity 800
 	// At 1/s, the newest quarter of 800 events lasts 200 s.
 	for r.capacity() == 800 {
-		before := r.at(max(r.start, r.end-200)).AtNs
+		before := r.eventAt(max(r.start, r.end-200)).AtNs
 		nowNs = fillRing(r, &version, 1, nowNs, second)
 		if r.capacity() < 800 && nowNs-second-before <= 75*second {
 			t.Errorf("it shrinks when its quarter lasts %d s", (nowNs-second-before)/second)
 		}
 	}
 	for i := r.start; i < r.end; i++ {
-		if v := r.at(i).Version; v != version-int64(r.end-1-i) {
+		if v := r.eventAt(i).Version; v != version-int64(r.end-1-i) {
 			t.Fatalf("event %d has version %d; the newest is %d", i, v, version)
 		}
 	}

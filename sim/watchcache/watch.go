@@ -208,7 +208,7 @@ func (c *Cache) historyFor(w *Watcher, version int64) source {
 	from := r.after(version)
 	s := source{walked: int64(r.end - from), ring: r, fetched: from, end: r.end}
 	add := func(i int) {
-		if seen := w.shared.event(r.at(i), w); seen != nil {
+		if seen := w.shared.event(r.eventAt(i), w); seen != nil {
 			s.history = append(s.history, past{seen, i})
 		}
 	}
@@ -222,7 +222,7 @@ func (c *Cache) historyFor(w *Watcher, version int64) source {
 		}
 	}
 	if from < r.end {
-		w.after = r.at(r.end - 1).Version
+		w.after = r.eventAt(r.end - 1).Version
 	}
 	s.fetch(min(from+1, r.end)) // the first batch is taken at once
 	s.sent = int64(len(s.history))

@@ -37,7 +37,7 @@ func (c *checker) arrivals(path string, w *Workload) {
 	case a.Ramping != nil:
 		c.ramping(path+".ramping", a.Ramping)
 	case a.OnOff != nil:
-		if a.OnOff.On.Given() && a.OnOff.On.MeanNs() == 0 {
+		if a.OnOff.On.IsSet() && a.OnOff.On.MeanNs() == 0 {
 			c.Fail(path+".onOff.on", "is always 0s; want more than 0s, as the client would never send")
 		}
 	case a.Burst != nil:
@@ -125,7 +125,7 @@ func newProcess(a *Arrivals, index, clients int, open func(*random.Stream), endN
 		p.onUntil = float64(a.OnOff.On.Sample(&p.random.Rand))
 		return p
 	case a.Burst != nil:
-		return &burst{arrivals: a.Burst, requests: a.Burst.of(index, clients)}
+		return &burst{arrivals: a.Burst, requests: a.Burst.requestsOf(index, clients)}
 	}
 	return nil
 }

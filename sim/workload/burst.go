@@ -25,8 +25,8 @@ func (b *BurstArrivals) InOne(clients int) float64 {
 	return n
 }
 
-// of returns how many requests a client sends in one burst. A load is divided evenly: two clients differ by one at most.
-func (b *BurstArrivals) of(index, clients int) int {
+// requestsOf returns how many requests a client sends in one burst. A load is divided evenly: two clients differ by one at most.
+func (b *BurstArrivals) requestsOf(index, clients int) int {
 	all, n := int64(b.InOne(clients)), int64(clients)
 	return int(all*int64(index+1)/n - all*int64(index)/n)
 }

@@ -46,5 +46,5 @@ func (c *Clients) RetryCallback(nowNs int64, r *server.Request, response server.
 }
 
 func (c *Clients) callback(workload, client int) *callback {
-	return c.workloads[workload].clients.at(client).(*callback)
+	return c.workloads[workload].clients.clientAt(client).(*callback)
 }

@@ -111,7 +111,7 @@ func (c *checker) workload(path string, w *Workload) {
 	}
 	if c.stored && (w.Behaviour != nil || slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return r.Resource != "" })) {
 		const follows = "has no effect on requests for resources: %s follows from spec.store"
-		if w.Delay.Given() {
+		if w.Delay.IsSet() {
 			c.Warn(path+".delay", follows, "how long they wait for etcd")
 		}
 	}
@@ -177,7 +177,7 @@ func (c *checker) known(path, group, name string) {
 }
 
 func (c *checker) every(path string, d quantity.Distribution) {
-	if d.Given() && d.MeanNs() <= 0 {
+	if d.IsSet() && d.MeanNs() <= 0 {
 		c.Fail(path, "is always 0s; want more than 0s, as the client would never end to send")
 	}
 }

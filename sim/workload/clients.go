@@ -16,7 +16,7 @@ import (
 // Clients are all clients of a run.
 type Clients struct {
 	Settings
-	shared    *server.Shared
+	runState  *server.RunState
 	server    Server           // the only one, if there is no network
 	network   *network.Network // nil if there is none
 	workloads []*group
@@ -42,8 +42,8 @@ type Settings struct {
 }
 
 // NewClients returns the clients of a run. Close must be called after Begin.
-func NewClients(s Settings, shared *server.Shared) *Clients {
-	c := &Clients{Settings: s, shared: shared, buckets: map[sharedBucket]*bucket{}}
+func NewClients(s Settings, runState *server.RunState) *Clients {
+	c := &Clients{Settings: s, runState: runState, buckets: map[sharedBucket]*bucket{}}
 	for i := range s.Workloads {
 		w := newGroup(i, c)
 		c.workloads = append(c.workloads, w)
@@ -84,7 +84,7 @@ func (c *Clients) Begin(ctx context.Context, only Server, n *network.Network, ca
 			if i%startedTogether == startedTogether-1 && c.isCut() {
 				return
 			}
-			w.clients.at(i).Start(0)
+			w.clients.clientAt(i).Start(0)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (c *Clients) Warnings() (all document.Errors) {
 func (c *Clients) replays() iter.Seq[*replay] {
 	return func(yield func(*replay) bool) {
 		for _, w := range c.workloads {
-			if w.Arrivals.Trace != nil && w.Clients > 0 && !yield(w.clients.at(0).(*replay)) { // it has one client at most
+			if w.Arrivals.Trace != nil && w.Clients > 0 && !yield(w.clients.clientAt(0).(*replay)) { // it has one client at most
 				return
 			}
 		}
@@ -145,7 +145,7 @@ func (c *Clients) replays() iter.Seq[*replay] {
 
 // Wake carries out the event server.ClientActs.
 func (c *Clients) Wake(nowNs int64, e server.Event) {
-	c.workloads[e.Owner].clients.at(int(e.Index)).Wake(nowNs)
+	c.workloads[e.Owner].clients.clientAt(int(e.Index)).Wake(nowNs)
 }
 
 // Responded implements server.Clients.
@@ -157,7 +157,7 @@ func (c *Clients) Responded(nowNs int64, r *server.Request, response server.Resp
 	if response.Succeeded() && !w.awaitsResponses {
 		return
 	}
-	w.clients.at(r.Client).Responded(nowNs, r, response)
+	w.clients.clientAt(r.Client).Responded(nowNs, r, response)
 }
 
 // Send sends a request that has passed its client's rate limiter.
@@ -171,7 +171,7 @@ func (c *Clients) Send(nowNs int64, r *server.Request) {
 
 // Resend sends a request again that did not succeed, or a callback, by way of the client's rate limiter.
 func (c *Clients) Resend(nowNs int64, r *server.Request) {
-	c.workloads[r.Workload].clients.at(r.Client).send(nowNs, r)
+	c.workloads[r.Workload].clients.clientAt(r.Client).send(nowNs, r)
 }
 
 // Queue returns how many items wait in the queues of a workload's controllers together, and how long the one that has waited
@@ -182,7 +182,7 @@ func (c *Clients) Queue(nowNs int64, workload int) (depth int, oldestNs int64) {
 		return 0, 0
 	}
 	for i := range w.Clients {
-		n, ns := w.clients.at(i).(*behaving).machine.(*controller).queue.backlog(nowNs)
+		n, ns := w.clients.clientAt(i).(*scriptedClient).machine.(*controller).queue.backlog(nowNs)
 		depth, oldestNs = depth+n, max(oldestNs, ns)
 	}
 	return depth, oldestNs
@@ -239,7 +239,7 @@ func newGroup(index int, all *Clients) *group {
 	w.accept = registry.Accept{Protobuf: w.Encoding == Protobuf, Uncompressed: w.Compression == Uncompressed}
 	w.inOrder, w.once = w.Workload.inOrder(), w.Order == Once
 	w.needsOptional = w.inOrder || w.Arrivals.Closed != nil || w.RateLimit != nil || len(w.Requests) > 1 || w.watches || w.Retry.Backoff != nil ||
-		w.Delay.Given() || w.ClientTimeout.Given() || w.Workload.Behaviour != nil
+		w.Delay.IsSet() || w.ClientTimeout.IsSet() || w.Workload.Behaviour != nil
 	w.templates = make([]template, w.Clients*len(w.Requests))
 	w.startNs, w.endNs = int64(w.Start), w.EndNs(all.Duration)
 	sum := 0.0
@@ -252,7 +252,7 @@ func newGroup(index int, all *Clients) *group {
 }
 
 // clients are those of a workload, by index.
-type clients interface{ at(i int) source }
+type clients interface{ clientAt(i int) source }
 
 // block is clients of one behaviour, side by side in memory: a list of pointers to them would be one
 // more read from memory for each request.
@@ -261,7 +261,7 @@ type block[T any, B interface {
 	source
 }] []T
 
-func (b block[T, B]) at(i int) source { return B(&b[i]) }
+func (b block[T, B]) clientAt(i int) source { return B(&b[i]) }
 
 // newClients makes the workload's clients.
 func (w *group) newClients() (all clients) {
@@ -269,7 +269,7 @@ func (w *group) newClients() (all clients) {
 	case a.Trace != nil:
 		all = make(block[replay, *replay], w.Clients)
 	case w.Workload.Behaviour != nil:
-		all = make(block[behaving, *behaving], w.Clients)
+		all = make(block[scriptedClient, *scriptedClient], w.Clients)
 	case w.Probes != nil:
 		all = make(block[prober, *prober], w.Clients)
 	case w.Added:
@@ -280,7 +280,7 @@ func (w *group) newClients() (all clients) {
 		all = make(block[openLoop, *openLoop], w.Clients)
 	}
 	for i := range w.Clients {
-		all.at(i).join(w, i)
+		all.clientAt(i).join(w, i)
 	}
 	return all
 }

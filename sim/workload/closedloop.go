@@ -32,7 +32,7 @@ const storedNs = 200_000
 // leastCycleNs returns a lower bound of the time between two requests of a closed workload if executions follow
 // from the store, 0 if they are given.
 func leastCycleNs(w *Workload) float64 {
-	if slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return !r.Execution.Given() }) {
+	if slices.ContainsFunc(w.Requests, func(r WeightedRequest) bool { return !r.Execution.IsSet() }) {
 		return storedNs
 	}
 	return 0

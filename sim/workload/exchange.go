@@ -26,7 +26,7 @@ func (cl *sender) send(nowNs int64, r *server.Request) {
 		r.WantedNs = nowNs
 	}
 	if atNs := cl.pass(nowNs); atNs > nowNs {
-		cl.all.shared.Events.Schedule(atNs, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
+		cl.all.runState.Events.Schedule(atNs, uint8(server.Arrive), server.Event{Kind: server.Arrive, Request: r})
 		return
 	}
 	cl.sendNow(nowNs, r)
@@ -49,15 +49,15 @@ func (cl *sender) pass(nowNs int64) (atNs int64) {
 
 // attempt returns the first attempt of an exchange, with what is drawn for it.
 func (cl *sender) attempt(t *server.Template, id server.TemplateID, execution quantity.Distribution) *server.Request {
-	r := cl.all.shared.NewRequest()
+	r := cl.all.runState.NewRequest()
 	r.Template, r.TemplateID, r.ID, r.Attempt = t, id, server.Unnumbered, 1
 	r.ExecutionNs, r.WatchNs = 0, 0
-	if execution.Given() {
+	if execution.IsSet() {
 		r.ExecutionNs = execution.Sample(&cl.execution.Rand)
 	}
 	if r.Details != nil {
 		cl.detail(r.Details)
-		r.GiveExecution(execution.Given())
+		r.GiveExecution(execution.IsSet())
 	}
 	return r
 }
@@ -65,10 +65,10 @@ func (cl *sender) attempt(t *server.Template, id server.TemplateID, execution qu
 // detail draws the details of the client's next request.
 func (cl *sender) detail(d *server.Details) {
 	d.DelayNs, d.ClientTimeoutNs = 0, 0
-	if cl.Delay.Given() {
+	if cl.Delay.IsSet() {
 		d.DelayNs = cl.Delay.Sample(&cl.delay.Rand)
 	}
-	if cl.ClientTimeout.Given() {
+	if cl.ClientTimeout.IsSet() {
 		d.ClientTimeoutNs = max(1, cl.ClientTimeout.Sample(&cl.timeout.Rand))
 	}
 }
@@ -140,7 +140,7 @@ func (cl *sender) backOff(r *server.Request) (waitNs int64) {
 
 // resend sends a request again at a time.
 func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
-	again := cl.all.shared.NewRequest()
+	again := cl.all.runState.NewRequest()
 	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
 	again.ExecutionNs, again.WatchNs, again.WantedNs = r.ExecutionNs, r.WatchNs, r.WantedNs
 	if r.Details != nil {
@@ -151,12 +151,12 @@ func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.
 		}
 		again.Details.Logged, again.Details.LoggedSeats = r.Details.Logged, r.Details.LoggedSeats
 	}
-	return again, cl.all.shared.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
+	return again, cl.all.runState.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 }
 
 // exchange is that of a machine, which waits for the answer for some time over all attempts, and may hang up before.
 type exchange struct {
-	client    *behaving
+	client    *scriptedClient
 	asked     APIRequest
 	body      api.Body // of asked, if it has one
 	template  *server.Template
@@ -185,7 +185,7 @@ func (all *exchanges) scratch() (*APIRequest, *api.Body) {
 }
 
 // open returns an exchange for a request, of which it has a copy.
-func (all *exchanges) open(c *behaving, q *APIRequest) *exchange {
+func (all *exchanges) open(c *scriptedClient, q *APIRequest) *exchange {
 	var x *exchange
 	if n := len(all.free); n > 0 {
 		x = all.free[n-1]

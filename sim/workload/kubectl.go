@@ -239,5 +239,5 @@ func (k *kubectl) gone(nowNs int64, r *Reflector) {
 // end ends a command.
 func (k *kubectl) end(nowNs int64) {
 	k.step = lists
-	k.at(nowNs + k.interval())
+	k.scheduleAt(nowNs + k.interval())
 }

@@ -146,7 +146,7 @@ func (m *podManager) endOne(nowNs int64) {
 	p := m.all[i]
 	p.ending, p.replace = true, true
 	if p.counted {
-		m.owner.do(nowNs, chore{p, namePod})
+		m.owner.do(nowNs, podTask{p, namePod})
 		return
 	}
 	m.change(nowNs, p, podSucceeded)
@@ -245,7 +245,7 @@ func (m *podManager) answered(nowNs int64, a *api.Answer) {
 	case m.patching && succeeded(a):
 		m.setPending(nowNs, p, false)
 		if p.phase == podSucceeded {
-			m.owner.do(nowNs, chore{p, deletePod})
+			m.owner.do(nowNs, podTask{p, deletePod})
 		}
 	}
 	m.batch = slices.Delete(m.batch, 0, 1)
@@ -297,7 +297,7 @@ func (m *podManager) Deleted(nowNs int64, _ *Reflector, o *api.Object) {
 	m.setPending(nowNs, p, false)
 	m.remove(p)
 	if !p.ending { // somebody else has deleted it at once
-		m.owner.do(nowNs, chore{nil, createPod})
+		m.owner.do(nowNs, podTask{nil, createPod})
 	}
 }
 
@@ -324,36 +324,36 @@ func (m *podManager) noteSeen(nowNs int64, p *pod, o *api.Object) {
 // node's name, which nobody sends in a real cluster.
 type podOwner struct {
 	*podManager
-	chores  []chore // the first one is under way
-	creates *pod    // that is being created, nil for none
+	tasks   []podTask // the first one is under way
+	creates *pod      // that is being created, nil for none
 }
 
-// chore is what the owner does to a pod.
-type chore struct {
+// podTask is what the owner does to a pod.
+type podTask struct {
 	pod  *pod // nil of a creation
-	kind choreKind
+	kind podTaskKind
 }
 
-type choreKind uint8
+type podTaskKind uint8
 
 const (
-	namePod choreKind = iota
+	namePod podTaskKind = iota
 	deletePod
 	createPod
 )
 
-// choreAgainNs is after how long a chore that has failed is tried again.
-const choreAgainNs = second
+// podTaskRetryNs is after how long a chore that has failed is tried again.
+const podTaskRetryNs = second
 
-func (o *podOwner) do(nowNs int64, c chore) {
-	o.chores = append(o.chores, c)
-	if len(o.chores) == 1 {
+func (o *podOwner) do(nowNs int64, c podTask) {
+	o.tasks = append(o.tasks, c)
+	if len(o.tasks) == 1 {
 		o.send(nowNs)
 	}
 }
 
 func (o *podOwner) send(nowNs int64) {
-	c := o.chores[0]
+	c := o.tasks[0]
 	var r *APIRequest
 	var body *api.Body
 	switch c.kind {
@@ -380,12 +380,12 @@ func (o *podOwner) send(nowNs int64) {
 }
 
 func (o *podOwner) answered(nowNs int64, a *api.Answer) {
-	c := o.chores[0]
+	c := o.tasks[0]
 	if !succeeded(a) && a.Status != 404 && a.Status != 409 {
-		o.after(nowNs, choreAgainNs, o.send)
+		o.after(nowNs, podTaskRetryNs, o.send)
 		return
 	}
-	o.chores = slices.Delete(o.chores, 0, 1)
+	o.tasks = slices.Delete(o.tasks, 0, 1)
 	gone := a.Status == 404
 	switch c.kind {
 	case namePod:
@@ -396,17 +396,17 @@ func (o *podOwner) answered(nowNs int64, a *api.Answer) {
 			break
 		}
 		o.remove(c.pod) // the scenario counts less pods than the node has
-		o.chores = append(o.chores, chore{nil, createPod})
+		o.tasks = append(o.tasks, podTask{nil, createPod})
 	case deletePod:
 		c.pod.wroteNs = nowNs
 		if c.pod.replace {
-			o.chores = append(o.chores, chore{nil, createPod})
+			o.tasks = append(o.tasks, podTask{nil, createPod})
 		}
 	case createPod:
 		o.creates.wroteNs = nowNs
 		o.creates = nil
 	}
-	if len(o.chores) > 0 {
+	if len(o.tasks) > 0 {
 		o.send(nowNs)
 	}
 }

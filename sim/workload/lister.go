@@ -70,7 +70,7 @@ func (l *lister) Answered(nowNs int64, _ int32, a *api.Answer) {
 	case a.Status == 200:
 		l.client.Note(nowNs, Note{Event: metric.Listed, Object: l.selected.Resource, N: l.pager.Items, Ns: nowNs - l.beganNs})
 	}
-	l.at(max(nowNs, l.nextNs))
+	l.scheduleAt(max(nowNs, l.nextNs))
 }
 
 // Received implements Machine. A lister does not watch.

@@ -74,7 +74,7 @@ func TestLoadOfBurstsIsDividedEvenly(t *testing.T) {
 		w.SetDefaults()
 		var each []int
 		for i := range clients {
-			each = append(each, w.Arrivals.Burst.of(i, clients))
+			each = append(each, w.Arrivals.Burst.requestsOf(i, clients))
 		}
 		sum := 0
 		for _, n := range each {

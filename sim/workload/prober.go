@@ -50,9 +50,9 @@ func (p *prober) Start(int64) {
 	}
 	for i := range p.workers {
 		w := &p.workers[i]
-		p.all.shared.ClientAlarms().Set(w.atNs, (*probeTick)(w))
+		p.all.runState.ClientAlarms().Set(w.atNs, (*probeTick)(w))
 	}
-	p.all.shared.Observe(server.Observer{Changed: p.changed})
+	p.all.runState.Observe(server.Observer{Changed: p.changed})
 }
 
 // Wake implements source.
@@ -62,7 +62,7 @@ func (p *prober) Wake(int64) { panic("workload: a prober wakes") }
 func (p *prober) Responded(nowNs int64, r *server.Request, response server.Response) {
 	w := &p.workers[r.Template.Request]
 	w.succeeded = response.Status >= 200 && response.Status < 400 // pkg/probe/http/http.go, DoHTTPProbe
-	p.all.shared.ClientAlarms().Set(nowNs, (*probeResult)(w))
+	p.all.runState.ClientAlarms().Set(nowNs, (*probeResult)(w))
 }
 
 // changed is called when a server has entered another stage.
@@ -109,7 +109,7 @@ func (p *prober) restart(nowNs int64, known bool, exitedNs int64) {
 	default:
 		p.backoff.next(nowNs, exitedNs)
 	}
-	p.all.shared.ClientAlarms().Set(atNs, (*restart)(p))
+	p.all.runState.ClientAlarms().Set(atNs, (*restart)(p))
 }
 
 // restart is the alarm by which the container starts.
@@ -202,7 +202,7 @@ type probeTick probeWorker
 func (a *probeTick) Ring(nowNs int64) {
 	w := (*probeWorker)(a)
 	w.atNs += int64(w.Period)
-	w.prober.all.shared.ClientAlarms().Set(w.atNs, a)
+	w.prober.all.runState.ClientAlarms().Set(w.atNs, a)
 	if w.probing {
 		w.ticked = true
 		return

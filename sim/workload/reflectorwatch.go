@@ -36,7 +36,7 @@ func (r *Reflector) openWatch(nowNs int64, o request.Options, i *initial) {
 	r.watch = watch{sentNs: nowNs, initial: i}
 	q := r.Request("watch", o)
 	q.Unlimited = true
-	if r.PerEvent.Given() {
+	if r.PerEvent.IsSet() {
 		q.ReadNs = r.PerEvent.Sample(&r.chance.Rand)
 	}
 	r.send(nowNs, watchToken, q)

@@ -25,11 +25,11 @@ func (r *repeated) interval() int64 { return r.every.Sample(&r.chance.Rand) }
 
 // Start implements Machine. The first command begins anywhere within the first interval.
 func (r *repeated) Start(nowNs int64) {
-	r.at(nowNs + int64(r.chance.Float64()*float64(r.interval())))
+	r.scheduleAt(nowNs + int64(r.chance.Float64()*float64(r.interval())))
 }
 
-// at begins the command at a time, unless the workload has ended by then.
-func (r *repeated) at(atNs int64) {
+// scheduleAt begins the command at a time, unless the workload has ended by then.
+func (r *repeated) scheduleAt(atNs int64) {
 	if atNs < r.client.EndNs() {
 		r.wake = r.client.Alarms().Set(atNs, r)
 	}

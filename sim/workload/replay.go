@@ -50,7 +50,7 @@ func (c *checker) replay(path string, w *Workload) {
 		{"as", w.As.given()},
 		{"request", w.Request != nil},
 		{"requests", w.Requests != nil},
-		{"execution", w.Execution.Given()},
+		{"execution", w.Execution.IsSet()},
 		{"rateLimit", w.RateLimit != nil},
 		{"behaviour", w.Behaviour != nil},
 	} {
@@ -178,7 +178,7 @@ func (p *replay) next() {
 		p.all.failed = p.all.failed || p.stream.Failed()
 		return
 	}
-	r := p.all.shared.NewRequest()
+	r := p.all.runState.NewRequest()
 	schema := ""
 	if arrival.Logged != nil && p.decided.Routes {
 		schema = arrival.Logged.FlowSchema
@@ -206,7 +206,7 @@ func (p *replay) template(k *trace.Kind, schema string) *server.Template {
 	s := &p.sent[k.Slot]
 	if s.kind != k || schema != "" && s.template.FlowSchema != schema { // one that is unknown is that of the request before
 		s.kind = k
-		s.template = p.all.shared.ReplaceTemplate(s.template, p.group.index, int(p.index), k.Attributes, k.Query)
+		s.template = p.all.runState.ReplaceTemplate(s.template, p.group.index, int(p.index), k.Attributes, k.Query)
 		s.template.FlowSchema, s.template.Accept = schema, p.accept
 	}
 	return s.template

@@ -52,7 +52,7 @@ func (r *Request) SetDefaults() {
 	if r.Watch == nil {
 		r.Watch = &Watch{}
 	}
-	if !r.Watch.Duration.Given() {
+	if !r.Watch.Duration.IsSet() {
 		r.Watch.Duration = serverWatch
 	}
 }
@@ -96,7 +96,7 @@ func (c *checker) requests(path string, w *Workload) {
 			at = document.Index(path+".requests", i)
 		}
 		c.request(at, &r.Request)
-		if !r.Execution.Given() && !(c.stored && r.isStored()) {
+		if !r.Execution.IsSet() && !(c.stored && r.isStored()) {
 			c.Fail(path+".execution", "is missing; want how long the server takes to handle a request%s", c.orStore(r))
 		}
 	}

@@ -43,8 +43,8 @@ func (cl *sender) open() {
 			{&cl.watch, "watch", cl.watches},
 			{&cl.think, "think", cl.Arrivals.Closed != nil},
 			{&cl.backoff, "backoff", cl.Retry.Backoff != nil},
-			{&cl.delay, "delay", cl.Delay.Given()},
-			{&cl.timeout, "clientTimeout", cl.ClientTimeout.Given()},
+			{&cl.delay, "delay", cl.Delay.IsSet()},
+			{&cl.timeout, "clientTimeout", cl.ClientTimeout.IsSet()},
 		} {
 			if s.needed {
 				*s.stream = &random.Stream{}
@@ -64,7 +64,7 @@ func (cl *sender) stream(s *random.Stream, purpose string) {
 
 // wakeAt schedules the next Wake of the client.
 func (cl *sender) wakeAt(atNs int64) {
-	cl.all.shared.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Owner: int16(cl.group.index), Index: cl.index})
+	cl.all.runState.Events.Schedule(atNs, uint8(server.ClientActs), server.Event{Kind: server.ClientActs, Owner: int16(cl.group.index), Index: cl.index})
 }
 
 // request draws the client's next request.
@@ -91,7 +91,7 @@ func (cl *sender) requestOf(kind int) *server.Request {
 	if t.Template == nil {
 		user, groups := cl.identity()
 		attributes, query := cl.Requests[kind].Request.AttributesWithoutPath(user, groups, int(cl.index))
-		t.Template = cl.all.shared.NewTemplate(cl.group.index, int(cl.index), attributes, query)
+		t.Template = cl.all.runState.NewTemplate(cl.group.index, int(cl.index), attributes, query)
 		t.Request, t.Accept, t.Matches = kind, cl.accept, cl.Requests[kind].Matches
 		t.id = t.TemplateID
 	}

@@ -31,14 +31,14 @@ type keptTemplate struct {
 
 // get returns the template of a request. Where the query changes each time, as that of a watch from the latest
 // version, the template is replaced each time: flow control reads the query, too.
-func (ts *templates) get(c *behaving, q *APIRequest) *server.Template {
+func (ts *templates) get(c *scriptedClient, q *APIRequest) *server.Template {
 	k := templateKind{resource: q.Resource, verb: q.Verb, subresource: q.Subresource, namespace: q.Namespace, group: q.Group}
 	if ofCollection(q.Verb) {
 		k.name = q.Name
 	}
 	t, known := ts.slot(k)
 	if query := c.all.queries.get(q); !known || t.Query != query || t.Attributes.Name != q.Name {
-		t.Template = c.all.shared.ReplaceTemplate(t.Template, c.group.index, int(c.index), c.attributes(q), query)
+		t.Template = c.all.runState.ReplaceTemplate(t.Template, c.group.index, int(c.index), c.attributes(q), query)
 		t.Accept = c.accept
 	}
 	return t.Template
@@ -103,7 +103,7 @@ func ofCollection(verb string) bool {
 
 // attributes returns what a server sees of a request. The path of a request for an object follows from the others,
 // and flow control does not look at it.
-func (c *behaving) attributes(q *APIRequest) classify.Attributes {
+func (c *scriptedClient) attributes(q *APIRequest) classify.Attributes {
 	a := classify.Attributes{
 		User: c.user, Groups: c.groups,
 		Verb: q.Verb, APIGroup: q.Group, Resource: q.Resource, Subresource: q.Subresource, Namespace: q.Namespace,

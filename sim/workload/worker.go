@@ -50,7 +50,7 @@ func (w *worker) begin(nowNs int64, it *item) {
 		w.end(nowNs, false)
 		return
 	}
-	if k.settings.Work.Given() {
+	if k.settings.Work.IsSet() {
 		if workNs := k.settings.Work.Sample(&k.work.Rand); workNs > 0 {
 			w.wake = k.client.Alarms().Set(nowNs+workNs, w)
 			return

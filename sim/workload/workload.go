@@ -78,7 +78,7 @@ func (w *Workload) SetDefaults() {
 	for i := range w.Requests {
 		r := &w.Requests[i]
 		r.Request.SetDefaults()
-		if !r.Execution.Given() {
+		if !r.Execution.IsSet() {
 			r.Execution = w.Execution
 		}
 	}
@@ -125,7 +125,7 @@ func (w *Workload) HasCalls() bool {
 func (w *Workload) meanExecutionNs() float64 {
 	sum, weights := 0.0, 0.0
 	for i := range w.Requests {
-		if r := &w.Requests[i]; r.Execution.Given() && r.Weight > 0 {
+		if r := &w.Requests[i]; r.Execution.IsSet() && r.Weight > 0 {
 			sum += r.Weight * r.Execution.MeanNs()
 			weights += r.Weight
 		}

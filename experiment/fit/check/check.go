@@ -106,7 +106,7 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 		for _, r := range rows {
 			if x, ok := r.statistic.value(r.find(run)); ok {
 				r.simulated = append(r.simulated, x)
-				r.errors = append(r.errors, errors.at(r, len(r.errors)))
+				r.errors = append(r.errors, errors.errorIn(r, len(r.errors)))
 			}
 		}
 		compareFlows(f, run.Replication, moved)
@@ -138,8 +138,8 @@ func Run(ctx context.Context, f *fit.Fitted, sc *scenario.Scenario, runs int, pr
 		c.Rows = append(c.Rows, row)
 	}
 	if k := f.Report.Capacity; k != nil && k.Identifiable {
-		if c.Disagrees = c.disagreement(f.Recorded.Total.Latencies); k.Unlike != nil {
-			c.Disagrees = fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log", format.Digits(*k.Unlike))
+		if c.Disagrees = c.disagreement(f.Recorded.Total.Latencies); k.DemandRatio != nil {
+			c.Disagrees = fmt.Sprintf("the requests with which it was measured execute %s times as long alone in the log", format.Digits(*k.DemandRatio))
 		}
 	}
 	for m := range moved {

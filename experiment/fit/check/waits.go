@@ -65,9 +65,9 @@ func (e *waitErrors) draw(random *rand.Rand) float64 {
 	return min(e.ns[n-e.tail-1]*math.Exp(e.index*random.ExpFloat64()), mostTail*e.ns[n-1])
 }
 
-// at returns the error of the row's statistic in a run: the same statistic of as many errors as there are waits. A
+// errorIn returns the error of the row's statistic in a run: the same statistic of as many errors as there are waits. A
 // percentile of sums is at most about the sum of the percentiles.
-func (e *waitErrors) at(r *row, run int) float64 {
+func (e *waitErrors) errorIn(r *row, run int) float64 {
 	switch {
 	case r.waits == 0:
 		return 0

@@ -25,10 +25,10 @@ type Estimate struct {
 	Cores, Contention Interval
 	// Throughput is how much demand is served at a time when Busy requests execute, in cores.
 	Throughput Interval
-	// Busier is the ratio of the geometric means of demands of requests that began when the server was busy, and when
+	// BusyDemandRatio is the ratio of the geometric means of demands of requests that began when the server was busy, and when
 	// each had a core; 1 if demands do not depend on it. Spreads are the standard deviations of their logarithms, within kinds.
 	// All are 0 if the capacity is unknown, or if there are too few of either.
-	Busier, SpreadIdle, SpreadBusy float64
+	BusyDemandRatio, SpreadIdle, SpreadBusy float64
 
 	// Delays is the part of the executions of some kinds, in ns, that does not depend on how busy the server is, +Inf if none of it
 	// does: the requests wait for something else than the processors of the server, such as a webhook or etcd.
@@ -36,9 +36,9 @@ type Estimate struct {
 	// Inflation is how much more the log varies than the model, by which the intervals are wider; 1 if it does not.
 	Inflation float64
 
-	// Unlike is how many times as long as when a law that is given was measured the requests of that kind take alone, if that is so different that they are
+	// DemandRatio is how many times as long as when a law that is given was measured the requests of that kind take alone, if that is so different that they are
 	// other requests, or the server is another one; otherwise 0.
-	Unlike float64
+	DemandRatio float64
 
 	odd    bool // the likelihood's law is rejected by the instrument
 	shares bool // that requests share nothing is rejected
@@ -94,7 +94,7 @@ func (e *Estimate) fit(all []Execution) {
 		case e.Executions < fewest:
 			e.Reason = "the log has too few executions"
 			return
-		case m.most < 2:
+		case m.mostAtOnce < 2:
 			e.Reason = "no two requests execute at a time"
 			return
 		}
@@ -165,13 +165,13 @@ func (e *Estimate) findDelays(all []Execution) (found bool) {
 		s := newSearch(newModel(e.shared(all)))
 		p := s.lower
 		for k := range p {
-			if q := s.climb(s.start(k), coarse, k); s.at(q).total > s.at(p).total {
+			if q := s.climb(s.start(k), coarse, k); s.trialAt(q).total > s.trialAt(p).total {
 				p = q
 			}
 		}
-		nothing := s.at(s.lower).total
+		nothing := s.trialAt(s.lower).total
 		s.smooth(p)
-		return s.at(p).total - nothing
+		return s.trialAt(p).total - nothing
 	}
 	without := gain()
 	for _, k := range slices.Sorted(maps.Keys(byKind)) {
@@ -216,7 +216,7 @@ func (e *Estimate) join(logs [][]Execution) (all []Execution) {
 			continue
 		}
 		t := newTimeline(log)
-		e.Most = max(e.Most, t.most)
+		e.Most = max(e.Most, t.mostAtOnce)
 		part := t.varied(max(fewest, enough/len(logs)))
 		byNs := int64(math.MinInt64)
 		for _, x := range part {
@@ -257,7 +257,7 @@ func (s *search) best(finest float64) point {
 	best := s.lower
 	for k := range s.alone {
 		s.alone[k] = s.start(k)
-		if p := s.climb(s.alone[k], finest, 0, 1); s.at(p).total > s.at(best).total {
+		if p := s.climb(s.alone[k], finest, 0, 1); s.trialAt(p).total > s.trialAt(best).total {
 			best = p
 		}
 	}
@@ -266,10 +266,10 @@ func (s *search) best(finest float64) point {
 
 // decide sets the intervals, and decides what the log shows. If that is that a kind shares nothing, ok is true.
 func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
-	top := s.at(best).total
+	top := s.trialAt(best).total
 	around := s.simplest(best, top-quantile/2) // two laws can be one: with one core, or with contention 1
 	bounds, trials := s.bounds(around, top, quantile/2, func(k, _ int) float64 { return max(around[k]/20, 4*s.least[k]) })
-	if e.Inflation = inflation(s.at(best), trials); e.Inflation > 1 {
+	if e.Inflation = inflation(s.trialAt(best), trials); e.Inflation > 1 {
 		before := bounds
 		bounds, _ = s.bounds(around, top, quantile/2*e.Inflation, func(k, side int) float64 {
 			return max(s.least[k], math.Abs(before[k][side]-around[k])*math.Sqrt(e.Inflation))
@@ -280,13 +280,13 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 	fall := quantile / 2 * e.Inflation
 	e.Throughput = Interval{math.Inf(1), 0}
 	for _, p := range s.order {
-		if top-s.at(p).total <= 1.1*fall { // the precision of bounds
+		if top-s.trialAt(p).total <= 1.1*fall { // the precision of bounds
 			x := s.law(p).Throughput(e.Busy)
 			e.Throughput.Low, e.Throughput.High = min(e.Throughput.Low, x), max(e.Throughput.High, x)
 		}
 	}
 	law := s.simplest(best, top-needed/2*e.Inflation)
-	if e.shares = top-s.at(s.lower).total > certain/2*e.Inflation; e.shares {
+	if e.shares = top-s.trialAt(s.lower).total > certain/2*e.Inflation; e.shares {
 		if kind, ok := s.disagrees(law, certain/2*e.Inflation); ok {
 			return kind, true
 		}
@@ -303,7 +303,7 @@ func (e *Estimate) decide(s *search, best point) (kind int, ok bool) {
 		e.Reason = "the log shows too few busy moments"
 	default:
 		e.Identifiable, e.Law = true, p
-		e.Busier, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
+		e.BusyDemandRatio, e.SpreadIdle, e.SpreadBusy = s.model.compare(e.Law)
 	}
 	return 0, false
 }
@@ -320,7 +320,7 @@ func (e *Estimate) coresAlone(s *search) Law {
 // disagrees returns the kind whose executions a point makes less likely than a law that shares nothing, by more than a limit and by more than
 // those of any other.
 func (s *search) disagrees(p point, limit float64) (kind int, ok bool) {
-	shared, nothing := s.at(p), s.at(s.lower)
+	shared, nothing := s.trialAt(p), s.trialAt(s.lower)
 	for k, executions := range s.model.kinds {
 		if loss := nothing.kinds[k] - shared.kinds[k]; loss > limit {
 			limit, kind, ok = loss, s.model.executions[executions[0]].Kind, true
@@ -333,14 +333,14 @@ func (s *search) disagrees(p point, limit float64) (kind int, ok bool) {
 // log-likelihood is less than the top by at most fall, and the trials there. First says how far away they may be.
 func (s *search) bounds(around point, top, fall float64, first func(k, side int) float64) (bounds [2][2]float64, trials []*trial) {
 	for k := range bounds {
-		for side, limit := range []float64{s.lower[k], most[k]} {
+		for side, limit := range []float64{s.lower[k], greatest[k]} {
 			bounds[k][side] = limit
 			if around[k] == limit {
 				continue
 			}
 			p := s.bound(around, k, limit, first(k, side), top, fall)
 			bounds[k][side] = p[k]
-			trials = append(trials, s.at(p))
+			trials = append(trials, s.trialAt(p))
 		}
 	}
 	return bounds, trials
@@ -349,7 +349,7 @@ func (s *search) bounds(around point, top, fall float64, first func(k, side int)
 // simplest returns the simplest point whose likelihood is great enough: with cores or contention alone, if there is one.
 func (s *search) simplest(best point, least float64) point {
 	for k := range s.alone {
-		if p := s.climb(s.alone[k], fine, k); s.at(p).total >= least {
+		if p := s.climb(s.alone[k], fine, k); s.trialAt(p).total >= least {
 			return p
 		}
 	}

@@ -9,19 +9,19 @@ type Calibration struct {
 // same is the greatest ratio of the demands of a kind in a log and when it was measured, with which they are taken for the same requests.
 const same = 2
 
-// Given returns what logs say of a capacity that is known. If it is known with which requests it was measured, its cores become those with which the
+// OfKnownLaw returns what logs say of a capacity that is known. If it is known with which requests it was measured, its cores become those with which the
 // server has the same throughput of the demands of the logs. There are no intervals, and no delays.
-func Given(l Law, calibrated *Calibration, logs ...[]Execution) *Estimate {
+func OfKnownLaw(l Law, calibrated *Calibration, logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
 	m := newModel(e.join(logs))
 	if calibrated != nil {
-		e.Law, e.Unlike = m.scaled(l, calibrated)
+		e.Law, e.DemandRatio = m.scaled(l, calibrated)
 	}
 	e.Busy = m.busy()
 	for _, k := range m.kinds {
 		e.Executions += len(k)
 	}
-	e.Busier, e.SpreadIdle, e.SpreadBusy = m.compare(e.Law)
+	e.BusyDemandRatio, e.SpreadIdle, e.SpreadBusy = m.compare(e.Law)
 	return e
 }
 

@@ -65,8 +65,8 @@ func TestPartOfALongLog(t *testing.T) {
 	line := newTimeline(log)
 	part := line.varied(enough)
 	first := part[0].BeginNs / (10 * ms)
-	if len(part) != enough || first > 9*enough/4 || first+enough < 10*enough/4 || line.most != 2 {
-		t.Errorf("%d executions from %d on, %d at a time", len(part), first, line.most)
+	if len(part) != enough || first > 9*enough/4 || first+enough < 10*enough/4 || line.mostAtOnce != 2 {
+		t.Errorf("%d executions from %d on, %d at a time", len(part), first, line.mostAtOnce)
 	}
 	if e := New(log); e.Most != 2 || e.Executions != enough {
 		t.Errorf("%+v", *e)

@@ -130,7 +130,7 @@ func spread(sums *[blocks]float64) (sum, variance float64) {
 // pile up because they are slow, and the server seems to have fewer cores than it has. When requests begin is no consequence, or hardly, so that
 // what is predicted from that alone is an instrument.
 func (s *search) instrument(near float64) (x, low, high float64) {
-	least, greatest := s.lower[0], most[0]
+	least, greatest := s.lower[0], greatest[0]
 	// zero returns where the dependence falls below z: the more the server is thought to be shared, the smaller are the demands of busy moments.
 	zero := func(z float64) float64 {
 		above := func(x float64) bool { return s.model.dependence(s.law(point{x})) > z }

@@ -5,8 +5,8 @@ import "math"
 // point is a law as the search moves it: 1/c and σ.
 type point [2]float64
 
-// most are the greatest values of a point that are tried.
-var most = point{1, 3}
+// greatest are the greatest values of a point that are tried.
+var greatest = point{1, 3}
 
 // search finds the law with the greatest likelihood.
 type search struct {
@@ -19,7 +19,7 @@ type search struct {
 }
 
 func newSearch(m *model) *search {
-	n := float64(m.most)
+	n := float64(m.mostAtOnce)
 	s := &search{model: m, lower: point{1 / n}, least: point{0.01 / n, 0.01 / n}}
 	s.smooth(s.lower)
 	return s
@@ -44,7 +44,7 @@ func (s *search) smooth(p point) {
 	s.tried, s.order = map[point]*trial{}, nil
 }
 
-func (s *search) at(p point) *trial {
+func (s *search) trialAt(p point) *trial {
 	if r := s.tried[p]; r != nil {
 		return r
 	}
@@ -61,18 +61,18 @@ func (s *search) climb(p point, finest float64, free ...int) point {
 	for _, k := range free {
 		steps[k] = max(p[k]/8, 8*s.least[k])
 	}
-	best := s.at(p).total
+	best := s.trialAt(p).total
 	for range 100 {
 		moving := false
 		for _, k := range free {
 			moved := false
 			for _, sign := range []float64{1, -1} {
 				q := p
-				q[k] = min(most[k], max(s.lower[k], p[k]+sign*steps[k]))
+				q[k] = min(greatest[k], max(s.lower[k], p[k]+sign*steps[k]))
 				if q == p {
 					continue
 				}
-				if x := s.at(q).total; x > best {
+				if x := s.trialAt(q).total; x > best {
 					p, best, moved = q, x, true
 					break
 				}
@@ -94,9 +94,9 @@ func (s *search) climb(p point, finest float64, free ...int) point {
 // start returns the best point in which one coordinate is not 0, on a scale.
 func (s *search) start(k int) point {
 	best := s.lower
-	for x := most[k]; x > max(s.lower[k], s.least[k]); x /= 1.5 {
+	for x := greatest[k]; x > max(s.lower[k], s.least[k]); x /= 1.5 {
 		p := s.lower
-		if p[k] = x; s.at(p).total > s.at(best).total {
+		if p[k] = x; s.trialAt(p).total > s.trialAt(best).total {
 			best = p
 		}
 	}
@@ -110,7 +110,7 @@ func (s *search) ridge(p point, k int) point {
 	best := s.climb(p, coarse, other)
 	q := p
 	q[other] = s.alone[other][other]
-	if q = s.climb(q, coarse, other); s.at(q).total > s.at(best).total {
+	if q = s.climb(q, coarse, other); s.trialAt(q).total > s.trialAt(best).total {
 		best = q
 	}
 	return best
@@ -134,7 +134,7 @@ func (s *search) bound(best point, k int, limit, first, top, fall float64) point
 			p[k] = limit
 		}
 		p = s.ridge(p, k)
-		fell := top - s.at(p).total
+		fell := top - s.trialAt(p).total
 		if math.Abs(fell-fall) < fall/10 || fell < fall && distance == whole {
 			break
 		}

@@ -35,7 +35,7 @@ type timeline struct {
 	n          []int     // executions in progress before the time at each index
 	ns         []float64 // since the time before
 	begin, end []int     // of each execution, the index of its time
-	most       int       // of n
+	mostAtOnce int       // of n
 }
 
 // newTimeline orders the beginnings and ends. At one time, requests end before others begin, which take their seats.
@@ -81,13 +81,13 @@ func newTimeline(executions []Execution) *timeline {
 			t.begin[c.index] = k
 			n++
 		}
-		t.most = max(t.most, n)
+		t.mostAtOnce = max(t.mostAtOnce, n)
 	}
 	return t
 }
 
 // Most returns how many requests of a log execute at a time at most.
-func Most(log []Execution) int { return newTimeline(log).most }
+func Most(log []Execution) int { return newTimeline(log).mostAtOnce }
 
 // Busiest returns how many requests of a log execute at least when those end that are the busiest hundredth.
 func Busiest(log []Execution) int {
@@ -130,7 +130,7 @@ func none() Law { return Law{Cores: math.Inf(1)} }
 // served returns the demand that an execution had been served at each time, if it began at the first one. Its speed depends on
 // how many there are.
 func (t *timeline) served(speed func(n int) float64, into []float64) {
-	speeds := make([]float64, t.most+1)
+	speeds := make([]float64, t.mostAtOnce+1)
 	for n := range speeds {
 		speeds[n] = speed(n)
 	}

@@ -30,7 +30,7 @@ type calibration struct {
 	requests                 []string
 	step, maxLatency         time.Duration
 	maxClients               int
-	most                     int64
+	maxRequests              int64
 	yes                      bool
 }
 
@@ -76,7 +76,7 @@ Exit status: 0 the curve is complete, also if it does not show the capacity; 1 i
 	cmd.Flags().DurationVar(&f.step, "step", 5*time.Second, "measure each number of clients for this `TIME`")
 	cmd.Flags().DurationVar(&f.maxLatency, "max-latency", time.Second, "go no further when the latency is longer than this `TIME` at p99")
 	cmd.Flags().IntVar(&f.maxClients, "max-clients", 64, "go no further than `N` clients")
-	cmd.Flags().Int64Var(&f.most, "max-requests", 50_000, "stop after `N` requests")
+	cmd.Flags().Int64Var(&f.maxRequests, "max-requests", 50_000, "stop after `N` requests")
 	return cmd
 }
 
@@ -101,8 +101,8 @@ func (f *calibration) check() error {
 	if f.maxClients < 1 || f.maxClients > 10_000 {
 		fail("--max-clients: %d: want 1 to 10000", f.maxClients)
 	}
-	if f.most < 1 {
-		fail("--max-requests: %d: want 1 or more", f.most)
+	if f.maxRequests < 1 {
+		fail("--max-requests: %d: want 1 or more", f.maxRequests)
 	}
 	return errors.Join(wrong...)
 }
@@ -219,7 +219,7 @@ func (f *calibration) print(w io.Writer, c *cluster.Cluster, t *target) error {
 	}
 	fmt.Fprintf(out, "clients\t1, 2, 4, ..., at most %d, each with one request at a time\n", f.maxClients)
 	fmt.Fprintf(out, "bounds\tat most %s, %d requests, and a latency of %s at p99\n",
-		format.Duration(float64(2*time.Duration(steps)*f.step)), f.most, format.Duration(float64(f.maxLatency)))
+		format.Duration(float64(2*time.Duration(steps)*f.step)), f.maxRequests, format.Duration(float64(f.maxLatency)))
 	fmt.Fprintf(out, "writes\tthere are none\n")
 	if err := out.Flush(); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (f *calibration) measure(ctx context.Context, stdout, stderr io.Writer, c *
 			}
 		}
 	}()
-	o := calibrate.Options{Step: f.step, MaxLatency: f.maxLatency, MaxClients: f.maxClients, MaxRequests: f.most}
+	o := calibrate.Options{Step: f.step, MaxLatency: f.maxLatency, MaxClients: f.maxClients, MaxRequests: f.maxRequests}
 	o.Send = func(ctx context.Context, client, number int) load.Answer {
 		if clients[client] == nil {
 			own, err := c.NewClient()

@@ -65,7 +65,7 @@ type flags struct {
 	kubeconfig, context, out string
 	seed                     uint64
 	set                      []string
-	most                     int64
+	maxRequests              int64
 	writes, yes              bool
 }
 
@@ -105,7 +105,7 @@ usage, invalid input, or no --yes.`,
 	cmd.Flags().StringVar(&f.context, "context", "", "the `CONTEXT` of the file, instead of its current one")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write the results to `DIR`/NAME")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "send the requests; without it, they are only printed")
-	cmd.Flags().Int64Var(&f.most, "max-requests", 10_000, "stop after `N` requests")
+	cmd.Flags().Int64Var(&f.maxRequests, "max-requests", 10_000, "stop after `N` requests")
 	cmd.Flags().BoolVar(&f.writes, "writes", false, "carry writes out, instead of sending them with dryRun=All")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "use seed `N` instead of the scenario's own")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "`PATH=VALUE`: set a field of the scenario, such as spec.duration=20s; the value is YAML; may be repeated")

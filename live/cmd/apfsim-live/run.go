@@ -33,8 +33,8 @@ func (f *flags) check() error {
 	if f.out == "" {
 		wrong = append(wrong, errors.New("--out: is not given; use -o DIR, the folder for the results"))
 	}
-	if f.most < 1 {
-		wrong = append(wrong, fmt.Errorf("--max-requests: %d: want 1 or more", f.most))
+	if f.maxRequests < 1 {
+		wrong = append(wrong, fmt.Errorf("--max-requests: %d: want 1 or more", f.maxRequests))
 	}
 	return errors.Join(wrong...)
 }
@@ -61,7 +61,7 @@ func (f *flags) run(cmd *cobra.Command, arg string) error {
 	if err := measured.CheckFolder(f.out, sc.Metadata.Name); err != nil {
 		return invalid{err}
 	}
-	plan, err := load.NewPlan(ctx, sc, f.most, f.writes)
+	plan, err := load.NewPlan(ctx, sc, f.maxRequests, f.writes)
 	if err != nil {
 		return invalid{err}
 	}
@@ -78,12 +78,12 @@ func (f *flags) run(cmd *cobra.Command, arg string) error {
 func (f *flags) send(ctx context.Context, stdout, stderr io.Writer, sc *scenario.Scenario, c *cluster.Cluster, plan *load.Plan) error {
 	r := &measured.Run{Scenario: sc}
 	m := &r.Measurement
-	m.Server, m.Context, m.MostRequests, m.DryRun = c.Server.String(), c.Context, f.most, !f.writes
+	m.Server, m.Context, m.MostRequests, m.DryRun = c.Server.String(), c.Context, f.maxRequests, !f.writes
 	var err error
 	if m.Version, err = c.Version(ctx); err != nil {
 		return err
 	}
-	options := load.Options{Client: c.Client(), Server: c.Server, Most: f.most, Drain: time.Duration(sc.Spec.Servers.RequestTimeout),
+	options := load.Options{Client: c.Client(), Server: c.Server, Most: f.maxRequests, Drain: time.Duration(sc.Spec.Servers.RequestTimeout),
 		Calls: load.Calls{Writes: f.writes}}
 	if options.Calls.Resources, err = c.Resources(ctx, plan.Needed); err != nil {
 		return err

@@ -333,7 +333,7 @@ func FuzzScenario(f *testing.F) {
 				}
 				for _, r := range w.Requests {
 					r.Attributes(&w.As, 3)
-					if r.Weight <= 0 || !r.Execution.Given() && s.Spec.Store == nil {
+					if r.Weight <= 0 || !r.Execution.IsSet() && s.Spec.Store == nil {
 						t.Fatalf("an incomplete request: %+v", r)
 					}
 				}

@@ -19,12 +19,12 @@ import (
 
 // played is a run with one client that behaves, and a server of the test.
 type played struct {
-	clients *Clients
-	shared  *server.Shared
-	client  *behaving
-	begin   func(nowNs int64)                    // what the client does at the start
-	serve   func(nowNs int64, r *server.Request) // what the server does
-	log     []string
+	clients  *Clients
+	runState *server.RunState
+	client   *scriptedClient
+	begin    func(nowNs int64)                    // what the client does at the start
+	serve    func(nowNs int64, r *server.Request) // what the server does
+	log      []string
 }
 
 // rings is an alarm that calls a function.
@@ -38,9 +38,9 @@ func play(change func(w *Workload)) *played {
 	if change != nil {
 		change(&w)
 	}
-	p := &played{shared: server.NewShared(server.Options{Detailed: true})}
-	p.clients = NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, p.shared)
-	p.client = p.clients.workloads[0].clients.at(0).(*behaving)
+	p := &played{runState: server.NewRunState(server.Options{NeedsDetails: true})}
+	p.clients = NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, p.runState)
+	p.client = p.clients.workloads[0].clients.clientAt(0).(*scriptedClient)
 	return p
 }
 
@@ -48,15 +48,15 @@ func (p *played) run() {
 	p.clients.Begin(context.Background(), p, nil, nil)
 	p.client.machine = p
 	for {
-		e, ok := p.shared.Events.Next()
-		now := p.shared.Events.NowNs()
+		e, ok := p.runState.Events.Next()
+		now := p.runState.Events.NowNs()
 		switch {
 		case !ok || now > int64(time.Minute):
 			return
 		case e.Kind == server.ClientActs:
 			p.clients.Wake(now, e)
 		default:
-			p.shared.Alarm(now, e)
+			p.runState.Alarm(now, e)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (p *played) note(nowNs int64, format string, a ...any) {
 	p.log = append(p.log, fmt.Sprintf("%v ", time.Duration(nowNs))+fmt.Sprintf(format, a...))
 }
 
-func (p *played) at(atNs int64, do func(nowNs int64)) { p.shared.StoreAlarms().Set(atNs, rings(do)) }
+func (p *played) at(atNs int64, do func(nowNs int64)) { p.runState.StoreAlarms().Set(atNs, rings(do)) }
 
 // The behaviour of the client.
 
@@ -377,13 +377,13 @@ func TestInterruptedStart(t *testing.T) {
 		"users":   {Clients: 1, Arrivals: Arrivals{Closed: &think}},
 	} {
 		w.Name, w.As, w.Requests = name, Identity{User: "u"}, []WeightedRequest{{Request: Request{Verb: "get", Resource: "pods"}, Weight: 1}}
-		shared := server.NewShared(server.Options{})
-		c := NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, shared)
+		runState := server.NewRunState(server.Options{})
+		c := NewClients(Settings{Duration: quantity.Duration(time.Minute), Workloads: []Workload{w}, Decided: make([]Decided, 1)}, runState)
 		l := &interrupted{Context: t.Context()}
 		c.Begin(l, nil, nil, nil)
 		started := 0
 		for {
-			if _, ok := shared.Events.Next(); !ok {
+			if _, ok := runState.Events.Next(); !ok {
 				break
 			}
 			started++

@@ -6,9 +6,9 @@ import (
 	"apfsim/sim/server"
 )
 
-// part is the requests of one workload in one group at one server: the finest division apart from
+// workloadInGroup is the requests of one workload in one group at one server: the finest division apart from
 // flows. All coarser divisions are merged from the parts.
-type part struct {
+type workloadInGroup struct {
 	workload int
 	group    *group
 	server   int
@@ -24,15 +24,15 @@ type part struct {
 	batches measure.Batcher
 }
 
-// at ends the batches that have ended before something is measured at a time.
-func (p *part) at(nowNs int64) {
+// closeBatches ends the batches that have ended before something is measured at a time.
+func (p *workloadInGroup) closeBatches(nowNs int64) {
 	if nowNs >= p.batches.EndNs {
 		p.endBatches(nowNs)
 	}
 }
 
 // endBatches ends the batches that have ended by a time.
-func (p *part) endBatches(nowNs int64) {
+func (p *workloadInGroup) endBatches(nowNs int64) {
 	var totals [measure.Timings]measure.Total
 	for t := range p.Timed {
 		h := &p.Timed[t]
@@ -47,7 +47,7 @@ func (p *part) endBatches(nowNs int64) {
 }
 
 // dispatched measures the wait of a dispatched request.
-func (p *part) dispatched(waitNs int64) {
+func (p *workloadInGroup) dispatched(waitNs int64) {
 	if waitNs == 0 {
 		p.noWaits++
 		return
@@ -56,7 +56,7 @@ func (p *part) dispatched(waitNs int64) {
 }
 
 // executed measures the times of an executed request.
-func (p *part) executed(executionNs, latencyNs int64) {
+func (p *workloadInGroup) executed(executionNs, latencyNs int64) {
 	if latencyNs == executionNs {
 		p.alone.Record(executionNs)
 		return
@@ -66,7 +66,7 @@ func (p *part) executed(executionNs, latencyNs int64) {
 }
 
 // end completes the measures at the end of the run.
-func (p *part) end(nowNs int64) {
+func (p *workloadInGroup) end(nowNs int64) {
 	p.endBatches(nowNs)
 	p.Timed[measure.Wait].RecordN(0, p.noWaits)
 	p.Timed[measure.Execution].Merge(&p.alone)
@@ -75,24 +75,24 @@ func (p *part) end(nowNs int64) {
 
 // countingOf returns where a request of a flow counts.
 func (c *Collector) countingOf(r *server.Request, f *flow) counting {
-	return counting{in: &c.partOf(r, f).Counted, flow: f}
+	return counting{in: &c.inGroupOf(r, f).Counted, flow: f}
 }
 
-func (c *Collector) partOf(r *server.Request, f *flow) *part {
-	if f.part != nil {
-		return f.part
+func (c *Collector) inGroupOf(r *server.Request, f *flow) *workloadInGroup {
+	if f.inGroup != nil {
+		return f.inGroup
 	}
-	return c.partAt(r.Workload, f.group, c.serverOf(r))
+	return c.inGroupAt(r.Workload, f.group, c.serverOf(r))
 }
 
-func (c *Collector) partAt(workload int, g *group, at int) *part {
+func (c *Collector) inGroupAt(workload int, g *group, at int) *workloadInGroup {
 	i := g.index*len(c.eachLevel) + at
-	for len(c.parts[workload]) <= i {
-		c.parts[workload] = append(c.parts[workload], nil)
+	for len(c.inGroups[workload]) <= i {
+		c.inGroups[workload] = append(c.inGroups[workload], nil)
 	}
-	cl := &c.parts[workload][i]
+	cl := &c.inGroups[workload][i]
 	if *cl == nil {
-		*cl = &part{workload: workload, group: g, server: at, Measures: measure.New(measure.FinePrecision)}
+		*cl = &workloadInGroup{workload: workload, group: g, server: at, Measures: measure.New(measure.FinePrecision)}
 		(*cl).alone.Precision = measure.FinePrecision
 		(*cl).batches = measure.NewBatcher(c.fromNs, c.toNs)
 	}

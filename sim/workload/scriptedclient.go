@@ -8,12 +8,12 @@ import (
 	"apfsim/sim/server"
 )
 
-// behaving is a client whose workload has a behaviour. For its machine it is the Client: the client-go below a
+// scriptedClient is a client whose workload has a behaviour. For its machine it is the Client: the client-go below a
 // controller or a kubelet. It passes requests through the rate limiter and sends them again.
 //
 // What the machine wants is done by events at the same instant: it may be called in the middle of what a
 // server does, when no server may be called.
-type behaving struct {
+type scriptedClient struct {
 	sender
 	machine   Machine
 	begun     bool
@@ -25,7 +25,7 @@ type behaving struct {
 }
 
 // Start implements source.
-func (c *behaving) Start(int64) {
+func (c *scriptedClient) Start(int64) {
 	c.open()
 	if l := c.group.Behaviour.rateLimit(); c.RateLimit == nil && l != nil {
 		c.limiter = newBucket(l.QPS, l.Burst)
@@ -36,7 +36,7 @@ func (c *behaving) Start(int64) {
 }
 
 // Wake implements source: the workload begins, or ends before the run does.
-func (c *behaving) Wake(nowNs int64) {
+func (c *scriptedClient) Wake(nowNs int64) {
 	if !c.begun {
 		c.begun = true
 		if c.endNs < int64(c.all.Duration) {
@@ -51,7 +51,7 @@ func (c *behaving) Wake(nowNs int64) {
 }
 
 // Responded implements source.
-func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Response) {
+func (c *scriptedClient) Responded(nowNs int64, r *server.Request, response server.Response) {
 	if x := c.exchange(r); x != nil {
 		x.responded(nowNs, r, response)
 		return
@@ -64,14 +64,14 @@ func (c *behaving) Responded(nowNs int64, r *server.Request, response server.Res
 }
 
 // received passes an event on to the machine.
-func (c *behaving) received(nowNs int64, r *server.Request, e *api.Event) {
+func (c *scriptedClient) received(nowNs int64, r *server.Request, e *api.Event) {
 	if x := c.exchange(r); x != nil {
 		c.machine.Received(nowNs, x.asked.Token, e)
 	}
 }
 
 // exchange returns what a request is an attempt of, nil if the client has hung it up.
-func (c *behaving) exchange(r *server.Request) *exchange {
+func (c *scriptedClient) exchange(r *server.Request) *exchange {
 	if x := c.exchanges[r.Details.Token]; x != nil && x.sent == r {
 		return x
 	}
@@ -79,7 +79,7 @@ func (c *behaving) exchange(r *server.Request) *exchange {
 }
 
 // Send implements Client.
-func (c *behaving) Send(nowNs int64, q *APIRequest) {
+func (c *scriptedClient) Send(nowNs int64, q *APIRequest) {
 	if nowNs >= c.endNs {
 		return
 	}
@@ -96,10 +96,10 @@ func (c *behaving) Send(nowNs int64, q *APIRequest) {
 }
 
 // Scratch implements Client.
-func (c *behaving) Scratch() (*APIRequest, *api.Body) { return c.all.exchanges.scratch() }
+func (c *scriptedClient) Scratch() (*APIRequest, *api.Body) { return c.all.exchanges.scratch() }
 
 // HangUp implements Client.
-func (c *behaving) HangUp(nowNs int64, token int32) {
+func (c *scriptedClient) HangUp(nowNs int64, token int32) {
 	if int(token) >= len(c.exchanges) || c.exchanges[token] == nil {
 		return
 	}
@@ -117,7 +117,7 @@ func (c *behaving) HangUp(nowNs int64, token int32) {
 }
 
 // CloseConnections implements Client. Without a network there is one server that is always there, and no connections.
-func (c *behaving) CloseConnections(nowNs int64, idle bool) {
+func (c *scriptedClient) CloseConnections(nowNs int64, idle bool) {
 	switch {
 	case c.all.network == nil:
 	case idle:
@@ -129,8 +129,8 @@ func (c *behaving) CloseConnections(nowNs int64, idle bool) {
 
 // The alarms by which a client closes connections.
 type (
-	closeIdle behaving
-	closeAll  behaving
+	closeIdle scriptedClient
+	closeAll  scriptedClient
 )
 
 // Ring implements clock.Alarm.
@@ -150,25 +150,25 @@ func (c *closeAll) Ring(nowNs int64) {
 }
 
 // Alarms implements Client.
-func (c *behaving) Alarms() *clock.Alarms { return c.all.shared.ClientAlarms() }
+func (c *scriptedClient) Alarms() *clock.Alarms { return c.all.runState.ClientAlarms() }
 
 // Stream implements Client.
-func (c *behaving) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
+func (c *scriptedClient) Stream(s *random.Stream, purpose string) { c.stream(s, purpose) }
 
 // Workload implements Client.
-func (c *behaving) Workload() string { return c.Name }
+func (c *scriptedClient) Workload() string { return c.Name }
 
 // Node implements Client.
-func (c *behaving) Node() string { return c.As.NodeOf(int(c.index)) }
+func (c *scriptedClient) Node() string { return c.As.NodeOf(int(c.index)) }
 
 // Index implements Client.
-func (c *behaving) Index() int { return int(c.index) }
+func (c *scriptedClient) Index() int { return int(c.index) }
 
 // EndNs implements Client.
-func (c *behaving) EndNs() int64 { return c.endNs }
+func (c *scriptedClient) EndNs() int64 { return c.endNs }
 
 // Note implements Client.
-func (c *behaving) Note(nowNs int64, n Note) { c.note(nowNs, n) }
+func (c *scriptedClient) Note(nowNs int64, n Note) { c.note(nowNs, n) }
 
 // note tells those who want to know it what has happened to the client.
 func (cl *sender) note(nowNs int64, n Note) {
@@ -197,7 +197,7 @@ func (c *Clients) OnNote(f func(nowNs int64, workload, client int, n Note)) {
 
 // Received implements server.Receiver.
 func (c *Clients) Received(nowNs int64, r *server.Request, e *api.Event) {
-	if b, ok := c.workloads[r.Workload].clients.at(r.Client).(*behaving); ok {
+	if b, ok := c.workloads[r.Workload].clients.clientAt(r.Client).(*scriptedClient); ok {
 		b.received(nowNs, r, e)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// stall tracks the times during which requests of a workload are queued and none of them is dispatched.
-type stall struct {
+// noDispatch tracks the times during which requests of a workload are queued and none of them is dispatched.
+type noDispatch struct {
 	waiting   int
 	sinceNs   int64 // since when requests are queued and none was dispatched
 	at        *level
@@ -18,7 +18,7 @@ type stall struct {
 	others    int64 // requests that the level dispatched during the longest
 }
 
-func (s *stall) enter(nowNs int64, at *level) {
+func (s *noDispatch) enter(nowNs int64, at *level) {
 	if s.waiting == 0 {
 		s.begin(nowNs, at)
 	}
@@ -26,29 +26,31 @@ func (s *stall) enter(nowNs int64, at *level) {
 }
 
 // dispatch removes one request from those that are queued, and so does reject.
-func (s *stall) dispatch(nowNs, windowNs int64, at *level) {
+func (s *noDispatch) dispatch(nowNs, windowNs int64, at *level) {
 	s.waiting--
 	s.record(nowNs, windowNs)
 	s.begin(nowNs, at)
 	s.before++ // the level counts this dispatch after this
 }
 
-func (s *stall) begin(nowNs int64, at *level) { s.sinceNs, s.at, s.before = nowNs, at, at.dispatched }
+func (s *noDispatch) begin(nowNs int64, at *level) {
+	s.sinceNs, s.at, s.before = nowNs, at, at.dispatched
+}
 
-func (s *stall) reject(nowNs, windowNs int64) {
+func (s *noDispatch) reject(nowNs, windowNs int64) {
 	if s.waiting--; s.waiting == 0 {
 		s.record(nowNs, windowNs)
 	}
 }
 
 // end ends a stall that lasts until the end of the run.
-func (s *stall) end(nowNs, windowNs int64) {
+func (s *noDispatch) end(nowNs, windowNs int64) {
 	if s.waiting > 0 {
 		s.record(nowNs, windowNs)
 	}
 }
 
-func (s *stall) record(nowNs, windowNs int64) {
+func (s *noDispatch) record(nowNs, windowNs int64) {
 	fromNs := max(s.sinceNs, windowNs)
 	ns := nowNs - fromNs
 	if ns > s.longest {
@@ -61,7 +63,7 @@ func (s *stall) record(nowNs, windowNs int64) {
 }
 
 // summary returns the stalls of a window of that length.
-func (s *stall) summary(windowNs int64) *result.Stall {
+func (s *noDispatch) summary(windowNs int64) *result.Stall {
 	out := &result.Stall{MaxNs: s.longest, FromNs: s.fromNs, Count: s.count, Share: float64(s.totalNs) / float64(windowNs)}
 	if l := s.longestAt; l != nil {
 		out.PriorityLevel, out.Others = l.name, s.others

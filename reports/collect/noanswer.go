@@ -6,10 +6,10 @@ import (
 	"apfsim/sim/server"
 )
 
-// freeze tracks the times in which requests are open and none is served, of a workload or of a level. It matters where
+// noAnswer tracks the times in which requests are open and none is served, of a workload or of a level. It matters where
 // executions take as long as servers make them take: clients in a closed loop send nothing meanwhile, wait in no queue, and
 // are served a few slow requests in the end, of which percentiles know little.
-type freeze struct {
+type noAnswer struct {
 	open    int
 	sinceNs int64 // since when requests are open and none has been served
 
@@ -30,7 +30,7 @@ func servedUsual(r *server.Request) bool {
 	return r.IsWatch() || r.Kind().TimeLimitNs() < filter.NoLimitNs
 }
 
-func (z *freeze) enter(nowNs int64) {
+func (z *noAnswer) enter(nowNs int64) {
 	if z.open == 0 {
 		z.sinceNs = nowNs
 	}
@@ -38,7 +38,7 @@ func (z *freeze) enter(nowNs int64) {
 }
 
 // leave removes a request that is not open any more. One that was served, and was late from a time on, ends a freeze.
-func (z *freeze) leave(nowNs, lateNs, windowNs int64, served bool) {
+func (z *noAnswer) leave(nowNs, lateNs, windowNs int64, served bool) {
 	z.open--
 	if served {
 		z.record(nowNs, lateNs, windowNs)
@@ -46,7 +46,7 @@ func (z *freeze) leave(nowNs, lateNs, windowNs int64, served bool) {
 	}
 }
 
-func (z *freeze) record(nowNs, lateNs, windowNs int64) {
+func (z *noAnswer) record(nowNs, lateNs, windowNs int64) {
 	fromNs := max(z.sinceNs, lateNs, windowNs)
 	if ns := nowNs - fromNs; ns >= result.StallNs {
 		z.count++
@@ -57,25 +57,25 @@ func (z *freeze) record(nowNs, lateNs, windowNs int64) {
 }
 
 // waitsNs notes that a request that is open at the end of the run is late from a time on.
-func (z *freeze) waitsNs(lateNs int64) {
+func (z *noAnswer) waitsNs(lateNs int64) {
 	if z.lateNs == 0 || lateNs < z.lateNs {
 		z.lateNs = lateNs
 	}
 }
 
-func (z *freeze) end(nowNs, windowNs int64) {
+func (z *noAnswer) end(nowNs, windowNs int64) {
 	if z.lateNs > 0 {
 		z.record(nowNs, z.lateNs, windowNs)
 	}
 }
 
-func (z *freeze) summary() *result.Freeze {
+func (z *noAnswer) summary() *result.Freeze {
 	return &result.Freeze{MaxNs: z.longestNs, FromNs: z.fromNs, Count: z.count}
 }
 
 // lateNs returns from when on a request is late.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
-	kind := l.ofKind(c.kinds.kindOf(r)).occupied
+	kind := l.ofKind(c.kinds.kindOf(r)).kindUsage
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself
 		kind.measured, kind.serveNs = kind.measured-1, kind.serveNs-float64(r.FinishNs-r.ArrivalNs)
 	}
@@ -96,8 +96,8 @@ func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 // opened counts a request that is open from now on.
 func (c *Collector) opened(nowNs int64, r *server.Request, l *level) {
 	if c.kinds != nil && servedUsual(r) {
-		c.freezes[r.Workload].enter(nowNs)
-		l.freeze.enter(nowNs)
+		c.noAnswers[r.Workload].enter(nowNs)
+		l.noAnswer.enter(nowNs)
 	}
 }
 
@@ -105,8 +105,8 @@ func (c *Collector) opened(nowNs int64, r *server.Request, l *level) {
 func (c *Collector) closed(nowNs int64, r *server.Request, l *level, served bool) {
 	if c.kinds != nil && servedUsual(r) {
 		lateNs := c.lateNs(r, l)
-		c.freezes[r.Workload].leave(nowNs, lateNs, c.fromNs, served)
-		l.freeze.leave(nowNs, lateNs, c.fromNs, served)
+		c.noAnswers[r.Workload].leave(nowNs, lateNs, c.fromNs, served)
+		l.noAnswer.leave(nowNs, lateNs, c.fromNs, served)
 	}
 }
 
@@ -118,6 +118,6 @@ func (c *Collector) openAtEnd(r *server.Request) {
 	}
 	l := c.flowOf(r).level
 	lateNs := c.lateNs(r, l)
-	c.freezes[r.Workload].waitsNs(lateNs)
-	l.freeze.waitsNs(lateNs)
+	c.noAnswers[r.Workload].waitsNs(lateNs)
+	l.noAnswer.waitsNs(lateNs)
 }
