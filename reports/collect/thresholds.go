@@ -67,7 +67,7 @@ func (c *Collector) longer(s *result.Summary, t *metric.Threshold) bool {
 	}
 	percent, is := name.Percent()
 	if !is {
-		return s.Workloads[workload].VirtualWait.Longer(name.Stat + "Ns")
+		return s.Workloads[workload].VirtualWait.IsLowerBound(result.DistributionField(name.Stat + "Ns"))
 	}
 	_, atLeast, _ := c.virtual.PercentileNs(workload, percent)
 	return atLeast

@@ -128,7 +128,7 @@ func requestsText(clock format.Clock, g *result.Group) string {
 	if v := g.VirtualWait; v != nil {
 		if v.Wait != nil && float64(v.Wait.P99Ns) > 100e6 {
 			atLeast := ""
-			if v.Longer("p99Ns") {
+			if v.IsLowerBound(result.P99Field) {
 				atLeast = "≥ "
 			}
 			p.add("wait at a random moment p99 %s%s", atLeast, format.Duration(float64(v.Wait.P99Ns)))

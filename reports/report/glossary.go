@@ -43,6 +43,14 @@ func (d *Document) Tables() []*Table {
 	return tables
 }
 
+// The keys of terms by which columns are found.
+const (
+	termRejected    = "rejected"
+	termRefused     = "refused"
+	termVirtualWait = "virtualWait"
+	termStall       = "stall"
+)
+
 // Glossary has the terms in the order of pages. The texts of metrics and statistics are those of the
 // registry.
 var Glossary = []Term{
@@ -57,8 +65,8 @@ var Glossary = []Term{
 	metricTerm("arrived", "Arrived", "arrived"),
 	metricTerm("notServed", "Not served", "notServed"),
 	metricTerm("executed", "Executed", "executed"),
-	metricTerm("rejected", "Rejected", "rejected"),
-	metricTerm("refused", "Refused", "refused"),
+	metricTerm(termRejected, "Rejected", "rejected"),
+	metricTerm(termRefused, "Refused", "refused"),
 	metricTerm("lost", "Lost", "lost"),
 	statisticTerm("ready", "Ready", "ready", "share"),
 	{"serverSeats", "Seats in use (server)", "The mean number of seats in use over the window, also while the server was not there, and the nominal limits, of all priority levels that have a limit."},
@@ -68,8 +76,8 @@ var Glossary = []Term{
 	metricTerm("memory", "Memory", "memory"),
 	{"connections", "Connections", "The most connections that clients had to the server and, behind an arrow, those when the run ended."},
 	metricTerm("wait", "Wait", "wait"),
-	metricTerm("virtualWait", "Wait at a random moment", "virtualWait"),
-	statisticTerm("stall", "Stall", "stall", "max"),
+	metricTerm(termVirtualWait, "Wait at a random moment", "virtualWait"),
+	statisticTerm(termStall, "Stall", "stall", "max"),
 	metricTerm("latency", "Latency", "latency"),
 	metricTerm("clientLatency", "Client latency", "clientLatency"),
 	metricTerm("limiterWait", "Own limit", "limiterWait"),

@@ -9,7 +9,7 @@ func aggregatedServerTable(s *result.Summary) *Table {
 		{Column: Column{Title: "Aggregated server", Short: "aggregated server", Left: true}, Cell: func(g *result.Group) Cell { return Word(g.Name) }},
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},
 		{Column: Column{Title: "Dispatched", Short: "dispatched"}, Cell: func(g *result.Group) Cell { return countCell(g.Executed + g.Executing) }},
-		{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
+		{Column: Column{Title: "Rejected", Short: "rejected", Term: termRejected}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
 		{Column: Column{Title: "queue-full", Short: "queue-full"}, Cell: func(g *result.Group) Cell { return countCell(g.QueueFull) }},
 		{Column: Column{Title: "concurrency-limit", Short: "concurrency-limit"}, Cell: func(g *result.Group) Cell { return countCell(g.ConcurrencyLimit) }},
 		{Column: Column{Title: "time-out", Short: "time-out"}, Cell: func(g *result.Group) Cell { return countCell(g.TimedOut) }},

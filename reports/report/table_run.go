@@ -50,23 +50,23 @@ func groupColumns(named Column, seconds float64, all *result.Group) Definition[r
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(g *result.Group) Cell { return countCell(g.Arrived) }},
 		{Column: Column{Title: "Executed", Short: "executed", Term: "executed"}, Cell: func(g *result.Group) Cell { return shareCell(g.Executed, g.Arrived) }},
 		{Column: Column{Title: "Executed/s", Term: "executed", Only: HTML}, Cell: func(g *result.Group) Cell { return rateCell(g.Executed, seconds) }},
-		{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
+		{Column: Column{Title: "Rejected", Short: "rejected", Term: termRejected}, Cell: func(g *result.Group) Cell { return shareCell(g.Rejected, g.Arrived) }},
 		distributionColumn(Column{Title: "Wait, median", Short: "wait p50", Term: "wait"}, groupWait, median),
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupWait, p99),
 		distributionColumn(Column{Title: "longest", Short: "max"}, groupWait, longest),
-		{Column: Column{Title: "Random moment, 99th", Term: "virtualWait", Only: HTML}, Cell: virtualWaitCell},
-		{Column: Column{Title: "Stall", Term: "stall", Only: HTML}, Cell: stallCell},
+		{Column: Column{Title: "Random moment, 99th", Term: termVirtualWait, Only: HTML}, Cell: virtualWaitCell},
+		{Column: Column{Title: "Stall", Term: termStall, Only: HTML}, Cell: stallCell},
 		distributionColumn(Column{Title: "Latency, median", Short: "latency p50", Term: "latency"}, groupLatency, median),
 		distributionColumn(Column{Title: "99th", Short: "p99", Term: "percentile"}, groupLatency, p99),
 		distributionColumn(Column{Title: "longest", Short: "max"}, groupLatency, longest),
 	}
-	rejected := slices.IndexFunc(columns, func(c ColumnOf[result.Group]) bool { return c.Term == "rejected" })
+	rejected := slices.IndexFunc(columns, func(c ColumnOf[result.Group]) bool { return c.Term == termRejected })
 	if all.Lost > 0 {
 		columns = slices.Insert(columns, rejected+1, ColumnOf[result.Group]{Column: Column{Title: "Lost", Short: "lost", Term: "lost"},
 			Cell: func(g *result.Group) Cell { return countCell(g.Lost) }})
 	}
 	if all.Refused > 0 {
-		columns = slices.Insert(columns, rejected+1, ColumnOf[result.Group]{Column: Column{Title: "Refused", Short: "refused", Term: "refused"},
+		columns = slices.Insert(columns, rejected+1, ColumnOf[result.Group]{Column: Column{Title: "Refused", Short: "refused", Term: termRefused},
 			Cell: func(g *result.Group) Cell { return shareCell(g.Refused, g.Arrived) }})
 	}
 	return columns
@@ -86,7 +86,7 @@ func virtualWaitCell(g *result.Group) Cell {
 		return noValue
 	}
 	c := p99(g.VirtualWait.Wait)
-	if g.VirtualWait.Longer("p99Ns") {
+	if g.VirtualWait.IsLowerBound(result.P99Field) {
 		c.Text = "≥ " + c.Text
 	}
 	return c
@@ -123,7 +123,7 @@ func workloadTable(s *result.Summary) *Table {
 // flowSchemaTable is the table of a run's FlowSchemas.
 func flowSchemaTable(s *result.Summary) *Table {
 	columns := slices.DeleteFunc(groupColumns(Column{Title: "FlowSchema", Left: true}, windowSeconds(s), &s.Total), func(c ColumnOf[result.Group]) bool {
-		return c.Term == "virtualWait" || c.Term == "stall" || c.Term == "refused" // these are of workloads alone
+		return c.Term == termVirtualWait || c.Term == termStall || c.Term == termRefused // these are of workloads alone
 	})
 	t := groups(s.FlowSchemas, columns)
 	t.Name, t.Caption = "flow-schemas", "FlowSchemas: requests, waits and latencies"
@@ -151,7 +151,7 @@ var levelColumns = Definition[result.Level]{
 	{Column: Column{Title: "Waiting", Short: "waiting", Term: "waiting"},
 		Cell: func(l *result.Level) Cell { return figure(l.MeanWaiting, format.Digits(l.MeanWaiting)) }},
 	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(l *result.Level) Cell { return countCell(l.Arrived) }},
-	{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(l *result.Level) Cell { return shareCell(l.Rejected, l.Arrived) }},
+	{Column: Column{Title: "Rejected", Short: "rejected", Term: termRejected}, Cell: func(l *result.Level) Cell { return shareCell(l.Rejected, l.Arrived) }},
 	distributionColumn(Column{Title: "Wait, 99th", Short: "wait p99", Term: "percentile"}, func(l *result.Level) *result.Distribution { return l.Wait }, p99),
 	{Column: Column{Title: "Flows", Short: "flows", Term: "flow"}, Cell: flowCountCell},
 	{Column: Column{Title: "Fairness", Short: "fairness", Term: "jain"}, Cell: fairnessCell},
@@ -259,7 +259,7 @@ var flowColumns = Definition[flow]{
 	{Column: Column{Title: "Level", Short: "level", Left: true, Width: 16}, Cell: func(f *flow) Cell { return Word(f.PriorityLevel) }},
 	{Column: Column{Title: "Of fair share", Term: "ratio", Only: HTML}, Cell: ratioCell},
 	{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(f *flow) Cell { return countCell(f.Arrived) }},
-	{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(f *flow) Cell { return shareCell(f.Rejected, f.Arrived) }},
+	{Column: Column{Title: "Rejected", Short: "rejected", Term: termRejected}, Cell: func(f *flow) Cell { return shareCell(f.Rejected, f.Arrived) }},
 	distributionColumn(Column{Title: "Wait, median", Term: "wait", Only: HTML}, func(f *flow) *result.Distribution { return f.Wait }, median),
 	distributionColumn(Column{Title: "99th", Term: "percentile", Only: HTML}, func(f *flow) *result.Distribution { return f.Wait }, p99),
 	{Column: Column{Title: "Starved", Term: "starved", Only: HTML}, Cell: flowStarvedCell},

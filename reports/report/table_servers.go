@@ -26,14 +26,14 @@ func serverTable(s *result.Summary) *Table {
 		{Column: Column{Title: "Arrived", Short: "arrived", Term: "arrived"}, Cell: func(v *result.Server) Cell { return countCell(v.Arrived) }},
 		{Column: Column{Title: "Of all", Short: "of all"}, Cell: func(v *result.Server) Cell { return shareCell(v.Arrived, s.Total.Arrived) }},
 		{Column: Column{Title: "Executed/s", Short: "executed/s", Term: "executed"}, Cell: func(v *result.Server) Cell { return rateCell(v.Executed, seconds) }},
-		{Column: Column{Title: "Rejected", Short: "rejected", Term: "rejected"}, Cell: func(v *result.Server) Cell { return shareCell(v.Rejected, v.Arrived) }},
+		{Column: Column{Title: "Rejected", Short: "rejected", Term: termRejected}, Cell: func(v *result.Server) Cell { return shareCell(v.Rejected, v.Arrived) }},
 	}
 	optional := func(wanted bool, c Column, cell func(*result.Server) Cell) {
 		if wanted {
 			columns = append(columns, ColumnOf[result.Server]{Column: c, Cell: cell})
 		}
 	}
-	optional(refused, Column{Title: "Refused", Short: "refused", Term: "refused"}, func(v *result.Server) Cell { return countCell(v.Refused) })
+	optional(refused, Column{Title: "Refused", Short: "refused", Term: termRefused}, func(v *result.Server) Cell { return countCell(v.Refused) })
 	optional(lost, Column{Title: "Lost", Short: "lost", Term: "lost"}, func(v *result.Server) Cell { return countCell(v.Lost) })
 	optional(true, Column{Title: "Seats in use", Short: "seats", Term: "serverSeats"}, func(v *result.Server) Cell { return seatsCell(v, seconds) })
 	optional(true, Column{Title: "Waiting", Short: "waiting", Term: "waiting"}, func(v *result.Server) Cell {

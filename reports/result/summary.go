@@ -458,8 +458,16 @@ func NewDistribution(h *measure.Histogram) *Distribution {
 	}
 }
 
-// Longer reports whether a field of Wait, by its name in JSON, may be longer.
-func (v *VirtualWait) Longer(field string) bool { return slices.Contains(v.AtLeast, field) }
+// DistributionField is a field of a Distribution, by its name in JSON.
+type DistributionField string
+
+// P99Field is the field Distribution.P99Ns.
+const P99Field DistributionField = "p99Ns"
+
+// IsLowerBound reports whether a field of Wait is a lower bound: some of the waits had not ended when the run did.
+func (v *VirtualWait) IsLowerBound(field DistributionField) bool {
+	return slices.Contains(v.AtLeast, string(field))
+}
 
 // NewCensored describes n durations, of which some had not ended, and names the fields that may therefore be longer. The
 // shortest, whether it ended or not, is minNs.
