@@ -8,8 +8,8 @@ import (
 	"apfsim/sim/scenario"
 )
 
-// bound repeats a run with the least and the greatest capacity that its servers may have, and adds to its summary between what its statistics lie. A run
-// that would be ok is not, if one of these is not.
+// bound runs the scenario again with the least and with the greatest capacity that its servers may have, and adds the
+// range of each statistic to the summary. A run whose status is OK loses it if one of these runs is not OK.
 func bound(ctx context.Context, sc *scenario.Scenario, r *result.Result) error {
 	c := sc.Spec.Servers.Capacity
 	if c == nil || c.Interval == nil {

@@ -8,8 +8,9 @@ import (
 	"apfsim/sim/server"
 )
 
-// fate tells while a run is made that one of its thresholds cannot hold any more. It counts the requests that break the
-// threshold, such as those that waited too long, and compares their number with that of all requests that can come.
+// fate finds out during a run that one of its thresholds can no longer hold, so that the run can be ended early. It
+// counts the requests that break the threshold, such as those that waited too long, and compares their number with the
+// number that the threshold tolerates among all requests that can arrive.
 type fate struct {
 	threshold *metric.Threshold
 	breaking  int64
@@ -49,8 +50,8 @@ func newFate(sc *scenario.Scenario, t *metric.Threshold, sent map[string]int64, 
 	return f
 }
 
-// tolerated returns how many of at most most requests may break a threshold so that it can still hold; known is false if
-// no number of requests decides it.
+// tolerated returns how many of at most so many requests may break a threshold while it still holds. known is false if
+// the threshold does not depend on a number of requests.
 func tolerated(t *metric.Threshold, most int64) (n int64, known bool) {
 	if t.Op != "<" && t.Op != "<=" && (t.Op != "==" || t.Limit != 0) {
 		return 0, false

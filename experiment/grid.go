@@ -74,8 +74,8 @@ func parseOver(texts []string) ([]report.Parameter, document.Errors) {
 	return all, errs
 }
 
-// resolve returns the parameters that exist in the scenario and do not overlap with an earlier one, and the
-// errors of the others.
+// resolve returns the parameters that exist in the scenario and overlap with no earlier one, and an error for each
+// other parameter.
 func resolve(all []report.Parameter, sc *scenario.Scenario) (valid []report.Parameter, errs document.Errors) {
 	var paths []string // of the valid ones
 	for _, p := range all {
@@ -199,7 +199,7 @@ func (p *pointErrors) add(point int, errs document.Errors) {
 	}
 }
 
-// errs returns all errors. An error that is not in the text of an --over states its point.
+// errs returns all errors. An error outside the text of an --over names its point.
 func (p *pointErrors) errs() (all document.Errors) {
 	for _, m := range p.order {
 		seen := p.at[m]

@@ -25,8 +25,8 @@ type Incidents struct {
 	byFile    map[string]*scenario.Scenario
 }
 
-// LoadIncidents reads the scenarios of the library with these names that have published figures, and those that their figures
-// use. The error has all errors, also statistics that the scenarios do not have.
+// LoadIncidents reads the scenarios of the library with these names that have published figures, and the scenarios that
+// these figures refer to. The error contains all errors, including statistics that the scenarios do not have.
 func LoadIncidents(names []string) (*Incidents, error) {
 	in := &Incidents{byFile: map[string]*scenario.Scenario{}}
 	var errs document.Errors
@@ -178,7 +178,7 @@ func (in *Incidents) Run(ctx context.Context, progress Progress) ([]report.Incid
 	return all, nil
 }
 
-// names returns the statistics that figures use of a scenario, each once.
+// names returns the statistics of a scenario that the figures use, without duplicates.
 func (in *Incidents) names(of *scenario.Scenario) (all []metric.Name) {
 	for _, sc := range in.incidents {
 		for i := range sc.Metadata.Figures {

@@ -99,7 +99,7 @@ func (f found) load(options loader.Options) ([]*scenario.Scenario, document.Erro
 	return loader.Load(f.files, f.name, options)
 }
 
-// one reads the only scenario of the file. arg is its name on the command line.
+// one reads the only scenario of the file. arg is the file's name on the command line.
 func (f found) one(arg string, options loader.Options) (*scenario.Scenario, error) {
 	loaded, wrong := f.load(options)
 	switch {

@@ -30,8 +30,8 @@ type Runs struct {
 type Group struct {
 	*scenario.Scenario
 	Replicator *compare.Replicator // of the runs that Next has returned
-	// TraceWarnings are those of the traces that are replayed, which the first run reads. They are known when
-	// Next has returned it.
+	// TraceWarnings are the warnings of the replayed traces, which the first run reads. They are complete once Next has
+	// returned that run.
 	TraceWarnings document.Errors
 	// Document is the report of the run that Next has returned last; nil if the run wrote no files.
 	Document *report.Document

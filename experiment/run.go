@@ -36,8 +36,8 @@ type Outputs struct {
 	// for summaries that are written to a file.
 	EveryFlow bool
 
-	// Observer returns what observes a run besides; nil: nothing. Several runs may call it at once, each with its own seed
-	// in the scenario.
+	// Observer returns an additional observer of a run, or nil. Several runs may call it at once, each with its own
+	// seed in the scenario.
 	Observer func(*scenario.Scenario) server.Observer
 
 	// Bounds repeats a run with both ends of the interval of the capacity of its servers, for result.CapacityBounds.
@@ -82,7 +82,7 @@ type completed struct {
 	warnings document.Errors  // of the traces that were replayed
 }
 
-// nameRun adds to the error of a run which one it was. Errors of a file have their own places.
+// nameRun adds the name of the run to its error. Errors in a file already have a position.
 func nameRun(err *error, sc *scenario.Scenario) {
 	var wrong document.Errors
 	var defect *Panic

@@ -30,7 +30,7 @@ func replication(sc *scenario.Scenario, i int) *scenario.Scenario {
 	return &own
 }
 
-// drawn returns the scenario of the i-th run with the values that its seed draws of what is unknown.
+// drawn returns the scenario of the i-th run, in which each unknown quantity has the value drawn from that run's seed.
 func drawn(sc *scenario.Scenario, i int) (*scenario.Scenario, error) {
 	own, err := sc.ForRun(sc.Spec.Seed+uint64(i), sc.Spec.Replications)
 	if err == nil {

@@ -28,8 +28,8 @@ type Trial struct {
 	Phases *collect.Phases
 	// Ended is the index of the threshold that could not hold any more, for which the run was ended; -1 otherwise.
 	Ended int
-	// Events is how many events the run had, and RanAway says that it was ended because they were too many. Clients that
-	// send the next request as soon as one is rejected have no end of them.
+	// Events is the number of events of the run. RanAway says that the run was ended because it exceeded
+	// Plan.MostEvents: clients that send the next request as soon as one is rejected can go on for ever.
 	Events  uint64
 	RanAway bool
 }
@@ -37,8 +37,8 @@ type Trial struct {
 // Passed says whether all thresholds held.
 func (t *Trial) Passed() bool { return t.Ended < 0 && !t.RanAway && t.Summary.Passed }
 
-// Failed returns the indices of the thresholds that did not hold. Of a run that was ended early, it is the one that is
-// known.
+// Failed returns the indices of the thresholds that did not hold. Of a run that was ended early, only the threshold
+// that ended it is known.
 func (t *Trial) Failed() (all []int) {
 	switch {
 	case t.Ended >= 0:

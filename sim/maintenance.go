@@ -35,7 +35,7 @@ type maintenance struct {
 	writes   []Write
 }
 
-// objectUpkeep is what is to come of a server.
+// objectUpkeep is the schedule by which one server maintains the stored objects.
 type objectUpkeep struct {
 	schedule maintain.Schedule
 	next     clock.Handle // its next pass; 0 without one

@@ -65,8 +65,8 @@ func (o *operations) handle(nowNs int64, e server.Event) {
 	}
 }
 
-// changed is called when a server has entered another stage. A rollout goes on by an event of its own,
-// because the present one is not over.
+// changed is called when a server has entered another stage. The rollout continues by an event of its own, because the
+// present event is not over.
 func (o *operations) changed(nowNs int64, s *server.Server) {
 	if len(o.rollouts) > 0 && o.rollouts[0].server == s.Index() {
 		o.schedule(nowNs, advance)
@@ -81,7 +81,7 @@ type rollout struct {
 	nextNs int64 // when the next server may be told to stop
 }
 
-// step is how far the restart of a server is.
+// step is the progress of one server's restart.
 type step uint8
 
 const (

@@ -66,7 +66,7 @@ func New(sc *scenario.Scenario, options ...Option) *Run {
 	return newRun(sc, func(c *workload.Clients) server.Receiver { return c }, options...)
 }
 
-// newRun is New, with what receives the events of watches.
+// newRun is New with a function that returns the receiver of watch events.
 func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Receiver, options ...Option) *Run {
 	spec := &sc.Spec
 	r := &Run{Scenario: sc}

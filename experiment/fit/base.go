@@ -28,8 +28,8 @@ type Base struct {
 	Release              *rules.Rules
 }
 
-// ReadBase reads the base from the text of a file with a name, whose paths are made relative to a folder. Without a text,
-// the adjustment phase, which is then unknown, is drawn.
+// ReadBase reads the base from the text of a file, and makes its paths relative to a folder. Without a text the
+// adjustment phase is unknown, and is drawn by each run.
 func ReadBase(text []byte, name, dir string) (*Base, error) {
 	if text == nil {
 		text = []byte("apiVersion: " + scenario.APIVersion + "\nkind: " + scenario.Kind + "\nmetadata: {}\nspec: {servers: {adjustmentPhase: random}}\n")

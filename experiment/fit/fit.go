@@ -178,8 +178,9 @@ type fitter struct {
 	meters   []*sharing.Meter // of the demands in the second pass, by server
 }
 
-// setTimes sets the duration of the scenario: that of the base, or if that is too short or more than twice as long
-// as the requests, a little more than the time of the last arrival, so that the rates are not too high.
+// setTimes sets the duration of the scenario. It is the duration of the base unless that is too short or more than
+// twice as long as the recorded requests; then it is slightly longer than the last arrival, so that the fitted rates
+// are not too high.
 func (f *fitter) setTimes() {
 	gap := f.lastNs / f.report.Requests
 	ownNs := max(f.lastNs+gap+1, f.finishNs)

@@ -227,8 +227,8 @@ func (c *class) workloads() []*workload {
 	return all
 }
 
-// generalize determines the word that stands for those of the members. Letter distinguishes the workload from
-// others of its class, if there are any.
+// generalize determines the word with the index {i} that replaces the members' own words. letter distinguishes the
+// workload from others of its class, if there are any.
 func (w *workload) generalize(divided bool, letter string) {
 	slices.SortFunc(w.members, func(a, b member) int {
 		if a.number {
@@ -311,7 +311,7 @@ func (w *workload) requests() (n int64) {
 	return n
 }
 
-// assign makes the streams those of the workload.
+// assign sets the workload of each of its streams.
 func (w *workload) assign(durationNs int64) {
 	clients := len(w.members)
 	switch {
@@ -366,7 +366,7 @@ func unique(name string, taken map[string]bool) string {
 	return free
 }
 
-// withoutPrefix returns a user's name without what Kubernetes puts before it.
+// withoutPrefix returns a user's name without the prefix that Kubernetes adds.
 func withoutPrefix(user string) string {
 	for _, prefix := range []string{classify.ServiceAccountPrefix, classify.NodePrefix, "system:"} {
 		user = strings.TrimPrefix(user, prefix)

@@ -52,7 +52,8 @@ func (f *fitter) resources() (all []any) {
 	return all
 }
 
-// estimates is the seats that the lists of a resource took in the log, and those that they take if some objects are stored.
+// estimates compares, for the lists of one resource, the seats that they took in the log with the seats that they would
+// take with other numbers of stored objects.
 type estimates struct {
 	estimator *estimate.Estimator
 	lists     []listed
@@ -74,7 +75,7 @@ func (f *fitter) estimates(streams []*stream) *estimates {
 	return e
 }
 
-// store makes the lists those of a server with other objects.
+// store recomputes the seats of the lists for other stored objects.
 func (e *estimates) store(r estimate.Resource, stats estimate.Stats) {
 	for r, known := range estimate.Known(estimate.Store{r: stats}) {
 		e.estimator.Update(r, known)
@@ -92,7 +93,7 @@ func (e *estimates) difference() (sum int64) {
 	return sum
 }
 
-// agreement says how many lists take the seats that they took, if such objects are stored.
+// agreement says how many lists take the seats of the log with these stored objects.
 func (e *estimates) agreement(r estimate.Resource, stats estimate.Stats) string {
 	e.store(r, stats)
 	same, all := int64(0), int64(0)

@@ -202,7 +202,7 @@ func (f *fitter) request(w *workload, report *Workload) (fields map[string]any, 
 	return fields, fitted.Value
 }
 
-// generalized returns a text with the word of the clients in place of the first member's.
+// generalized returns the text with the first member's word replaced by that of all clients.
 func (w *workload) generalized(text string) string {
 	if w.word == "" {
 		return text

@@ -54,7 +54,7 @@ func (f *fitter) findSenders() {
 	}
 }
 
-// clientsKey returns what workloads of the same clients have in common.
+// clientsKey returns the key by which workloads with the same clients are found.
 func (w *workload) clientsKey() string {
 	first := w.members[0]
 	parts := append([]string{w.generalized(first.user)}, first.groups...)

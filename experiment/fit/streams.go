@@ -131,7 +131,7 @@ func (f *fitter) stream(e *Entry) *stream {
 // opened says whether the request is a watch at time 0.
 func opened(e *Entry) bool { return e.Verb == "watch" && e.ArrivalNs == 0 }
 
-// withName returns the key of the stream and of one name in it.
+// withName returns the key of one object name within the stream.
 func (f *fitter) withName(name string) []byte {
 	f.key = append(append(f.key, 2), name...)
 	return f.key
@@ -173,7 +173,7 @@ func (f *fitter) newStream(e *Entry) *stream {
 	return s
 }
 
-// wrong says why a scenario cannot express the requests of the stream.
+// wrong says why no scenario can express the requests of the stream; "" if one can.
 func (s *stream) wrong() document.Errors {
 	a := &s.attributes
 	as := s.identity(func(text string) string { return text })

@@ -51,13 +51,13 @@ func (c *checker) readable(q *requests.Request) bool {
 	return err == nil
 }
 
-// asked is what the options of a request follow from.
+// asked is the key by which parsed options are remembered.
 type asked struct{ verb, query string }
 
 // mostParsed bounds the memory for queries.
 const mostParsed = 1 << 12
 
-// options returns what the query of a request says.
+// options returns the parsed options of a request's query.
 func (c *checker) options(q *requests.Request) (request.Options, error) {
 	if q.Query == "" {
 		return request.Options{}, nil

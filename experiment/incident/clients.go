@@ -10,7 +10,7 @@ import (
 // mostClients bounds the memory for clients.
 const mostClients = 200_000
 
-// client is what an httplog knows of the sender of a request.
+// client identifies a sender in an httplog, which does not contain the user.
 type client struct{ server, sourceIP, userAgent string }
 
 // identity is who a client is.
@@ -24,7 +24,7 @@ type identity struct {
 // not have the user of a request.
 type clients struct{ known map[client]*identity }
 
-// learn takes the user of a request, if the logs have it.
+// learn remembers the user behind an address and a user agent, if the logs have it.
 func (c *clients) learn(q *requests.Request) {
 	if q.User == "" || q.SourceIP == "" {
 		return

@@ -136,7 +136,7 @@ func (r *Report) diagnosis(client string) (*Diagnosis, error) {
 	return d, nil
 }
 
-// narrow keeps the clients of a user and those that share queues with them, and returns the former.
+// narrow keeps the clients of one user and the clients that share queues with them, and returns the former.
 func (d *Diagnosis) narrow(name string) (about []*LoggedClient, err error) {
 	user := ""
 	for _, is := range []func(*LoggedClient) bool{
@@ -176,7 +176,7 @@ func (d *Diagnosis) narrow(name string) (about []*LoggedClient, err error) {
 // leastEqual is the part of the FlowSchemas and priority levels in a log that the configuration must give.
 const leastEqual = 0.95
 
-// otherConfiguration reports whether the configuration is not that of the log.
+// otherConfiguration reports whether the configuration differs from the one that the log shows.
 func (r *Report) otherConfiguration() bool {
 	differs := func(a Agreement) bool { return float64(a.Equal) < leastEqual*float64(a.Compared) }
 	return differs(r.Check.FlowSchema) || differs(r.Check.PriorityLevel)
@@ -233,7 +233,7 @@ func (r *Report) moment(ns int64) string {
 	return (&result.Overall{StartNs: format.Clock(r.startNs)}).Moment(ns - r.startNs)
 }
 
-// wanted returns what would tell more.
+// wanted returns the inputs that would make the diagnosis more certain.
 func (r *Report) wanted() []Wanted {
 	all := []Wanted{}
 	add := func(missing bool, input, tells string) {
@@ -249,7 +249,7 @@ func (r *Report) wanted() []Wanted {
 	return all
 }
 
-// unreadable reports whether so many lines cannot be read that the rest does not say that all is well.
+// unreadable reports whether too many lines cannot be read to conclude from the rest that there was no harm.
 func (r *Report) unreadable() bool {
 	bad, lines := r.badLines()
 	return float64(bad) > mostUnreadable*float64(lines)

@@ -134,7 +134,7 @@ func (d *Diagnosis) logText() string {
 		from.Format("2006-01-02 15:04:05Z"), to.Format(untilFormat(from, to)), d.KubernetesVersion, d.VersionFrom)
 }
 
-// untilFormat is the format of the end of a time that begins at from: with the date, if it is another.
+// untilFormat returns the format of the end of a period: with the date if it differs from that of from.
 func untilFormat(from, to time.Time) string {
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
 		return "15:04:05Z"
@@ -264,7 +264,7 @@ func harmedText(h *result.Harmed) string {
 	return text
 }
 
-// alsoText counts those that were harmed beside the first.
+// alsoText counts the harmed clients after the first.
 func alsoText(rows []result.Harmed) string {
 	more := 0
 	for i := range rows[1:] {

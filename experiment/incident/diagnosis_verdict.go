@@ -128,7 +128,8 @@ func (c *LoggedClient) surelyWaited() int64 {
 	return c.waited.PercentileNs(100 - float64(n)/float64(c.waits))
 }
 
-// judgedInLog returns what clients are judged by: each level, and each client, those that were limited apart.
+// judgedInLog returns the groups that are judged: each level, with its limited clients apart from the others, and each
+// client with harm.
 func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result.Judged {
 	type key struct {
 		level   string
@@ -163,7 +164,7 @@ func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result
 	return all
 }
 
-// sumOf returns where the time of all these clients went.
+// sumOf returns the sum of how the clients' requests spent their time.
 func sumOf(about []*LoggedClient) (sum LoggedClient) {
 	for _, c := range about {
 		sum.slow.add(&c.slow)
@@ -183,8 +184,8 @@ func waitsHidden(about []*LoggedClient) bool {
 // waitsMissing says whether the log does not have the waits of a client.
 func (c *LoggedClient) waitsMissing() bool { return c.WaitP99Ns == nil && c.mayHaveWaited.N > 0 }
 
-// mostUnreadable is the part of the lines of the logs up to which it says nothing that they cannot be read: the first and
-// the last line of a file are often cut off.
+// mostUnreadable is the part of unreadable lines that is tolerated: the first and the last line of a file are often cut
+// off.
 const mostUnreadable = 0.01
 
 // mostHarmed is how many clients have rows of their own in a verdict.
@@ -411,7 +412,7 @@ func (d *Diagnosis) demand(level string) *result.Cause {
 	return c
 }
 
-// addTrust adds why the statistics can be trusted less.
+// addTrust adds the reasons to trust the statistics less.
 func (d *Diagnosis) addTrust(replayed *result.Overall) {
 	r, v := d.imported, d.Verdict
 	add := func(id, sentence string, args ...any) {
@@ -497,7 +498,8 @@ func (d *Diagnosis) sentence(about []*LoggedClient, sum *LoggedClient) string {
 	return fmt.Sprintf("All %s in the log were served%s.", requests, waits)
 }
 
-// culprits returns the clients of a cause: those that asked for more than their fair share, or else the first.
+// culprits returns the clients that a cause names: those that asked for more than their fair share or, if none did, the
+// first.
 func (d *Diagnosis) culprits(c *result.Cause) (all []*LoggedClient) {
 	for i := range c.Flows {
 		f := &c.Flows[i]

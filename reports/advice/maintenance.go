@@ -45,7 +45,7 @@ type MaintenanceWrite struct {
 	Action           string              `json:"action"`
 	Reason           string              `json:"reason"`
 	Differences      []config.Difference `json:"differences"` // of the spec
-	// Keep is the command by which an operator keeps the object as it is; "" if there is none.
+	// Keep is the command by which an operator prevents servers from changing the object; "" if there is none.
 	Keep string `json:"keep"`
 }
 

@@ -24,7 +24,8 @@ const (
 	unknownShare = 0.1
 )
 
-// newLoadBeyondMeasured returns nil if the scenario does not say up to what executions were measured.
+// newLoadBeyondMeasured returns nil if the scenario does not say with how many concurrent requests its executions were
+// measured.
 func newLoadBeyondMeasured(s *scenario.Servers) *loadBeyondMeasured {
 	if s.Capacity == nil || s.Capacity.Measured == 0 && s.Capacity.Average == 0 {
 		return nil
@@ -34,7 +35,7 @@ func newLoadBeyondMeasured(s *scenario.Servers) *loadBeyondMeasured {
 
 func (c *loadBeyondMeasured) begin(r *server.Request) { c.executing[r.Server]++ }
 
-// end ends an execution. Counts says whether it is one of the window.
+// end counts the end of an execution. counts says whether the request belongs to the window.
 func (c *loadBeyondMeasured) end(r *server.Request, counts bool) {
 	if counts {
 		c.ended++
@@ -45,7 +46,8 @@ func (c *loadBeyondMeasured) end(r *server.Request, counts bool) {
 	c.executing[r.Server]--
 }
 
-// averageMore is by how much the average may be greater than the measured one, because both are those of random requests.
+// averageMore is the excess of the average over the measured one that is tolerated, because both are averages of random
+// requests.
 const averageMore = 1.25
 
 // trust adds the reason BeyondFit or UnknownCapacity if the run, whose window takes so long, goes beyond what was measured.

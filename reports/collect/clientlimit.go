@@ -7,7 +7,7 @@ import (
 	"apfsim/sim/workload"
 )
 
-// wishes counts how many requests the clients of a workload wanted to send, in all and in the busiest second.
+// wishes counts the requests that the clients of a workload wanted to send, in total and in the busiest second.
 type wishes struct{ total, second, inSecond, mostInSecond int64 }
 
 func (w *wishes) add(atNs int64) {

@@ -416,7 +416,7 @@ func (c *Collector) end() {
 // counts says whether the request belongs to the window. No request arrives at its end or later.
 func (c *Collector) counts(r *server.Request) bool { return r.ArrivalNs >= c.fromNs }
 
-// addWorkload notes that a workload sends requests of a flow.
+// addWorkload records that a workload sends requests of a flow.
 func (c *Collector) addWorkload(f *flow, workload int) {
 	f.level.senders.Set(workload)
 	if f.workload != server.NoWorkload {
@@ -496,7 +496,7 @@ func (c *Collector) flows() iter.Seq[*flow] {
 	}
 }
 
-// beginFlow makes f a flow without requests; of is nil for the unclassified one.
+// beginFlow resets f to a flow without requests. of is nil for requests that match no FlowSchema.
 func (c *Collector) beginFlow(f *flow, identity *server.Flow) {
 	*f = flow{index: noIndex, workload: server.NoWorkload, identity: identity}
 	if identity == nil {

@@ -6,14 +6,14 @@ import (
 	"apfsim/sim/server"
 )
 
-// counting is where a request counts: among the requests of its part and of its flow, or among those of a window or of an
-// aggregated server. All numbers of requests that sim/metric declares are counted here.
+// counting holds the counters of one request: those of its group and of its flow, of a window, or of an aggregated
+// server. All numbers of requests that sim/metric declares are counted here.
 type counting struct {
 	in   *metric.Counted
 	flow *flow // nil without one
 }
 
-// counter is a number that is 0 for most flows, see flow.countRare.
+// counter identifies a number that is 0 for most flows, see flow.countRare.
 type counter struct {
 	of func(*metric.Counted) *int64
 }
@@ -63,7 +63,7 @@ func (c counting) arrive(again bool) {
 	}
 }
 
-// refuse counts a request that has not reached flow control, as one that has arrived, too.
+// refuse counts a request that did not reach flow control. It counts as arrived as well.
 func (c counting) refuse(r *server.Request) {
 	c.arrive(r.Attempt > 1)
 	c.count(refusals[r.Refusal], 1)
@@ -80,7 +80,7 @@ func (c counting) dispatch() {
 // reject counts a rejected request.
 func (c counting) reject(why queueset.Rejection) { c.count(rejections[why], 1) }
 
-// execute counts a request that has been executed. If it was answered before, it does not execute any more.
+// execute counts an executed request. A request that was answered earlier is no longer in execution.
 func (c counting) execute(answered bool) {
 	c.in.Executed++
 	if c.flow != nil {
@@ -102,7 +102,7 @@ func (c counting) giveUp(r *server.Request) {
 	}
 }
 
-// fail counts a request that has been answered, and in a way that is a failure.
+// fail counts an answered request if its answer is a failure.
 func (c counting) fail(r *server.Request, how *counter) {
 	c.count(how, 1)
 	if r.FinishNs < 0 {
@@ -110,15 +110,15 @@ func (c counting) fail(r *server.Request, how *counter) {
 	}
 }
 
-// withdraw takes back what fail has counted of a request that was answered while it executed, and is lost now, as it counts
-// as lost.
+// withdraw undoes fail for a request that was answered while it executed and then lost, because it counts as lost
+// instead.
 func (c counting) withdraw(how *counter) {
 	c.count(how, -1)
 	c.count(answeredEarly, -1)
 }
 
-// failureOf returns how a request failed that has been answered, or whose client knows that there will be no answer; nil if
-// it did not, or counts as rejected, refused or lost.
+// failureOf returns the counter of the way in which an answered request failed. It is nil if the request succeeded, or
+// if it counts as rejected, refused or lost instead.
 func failureOf(r *server.Request) *counter {
 	switch {
 	case r.Status < server.StatusTooManyRequests && r.Status != 0, r.Opened:

@@ -14,15 +14,15 @@ import (
 // share a machine, or because of calls, delays or clients that give up, that is only known of a request that has been
 // executed: demand is then measured, and the other requests count with the mean of their kind.
 
-// measuresDemand says whether executions take other times in a run of the scenario than it gives.
+// measuresDemand says whether executions in a run of the scenario can take other times than the scenario gives.
 func measuresDemand(spec *scenario.Spec) bool {
 	return spec.Store != nil || spec.Servers.Capacity.IsSet() || spec.Servers.Handover.IsSet() || slices.ContainsFunc(spec.Workload, func(w workload.Workload) bool {
 		return w.Delay.IsSet() || w.ClientTimeout.IsSet() || slices.ContainsFunc(w.Requests, func(r workload.WeightedRequest) bool { return len(r.Calls) > 0 })
 	})
 }
 
-// kindKey is what requests of a kind have in common: the workload, and what is done to which resource, which are "" of
-// other requests.
+// kindKey identifies a kind of requests: the workload, the verb and the resource, which is empty for requests without
+// one.
 type kindKey struct {
 	workload                           int
 	verb, group, resource, subresource string
@@ -43,7 +43,8 @@ type kinds struct {
 	replaceable []numberedOfOne // by minus the TemplateID
 }
 
-// numberedOfOne is the kind of a template that can be replaced by others of its ID.
+// numberedOfOne is the kind of a replaceable template. It holds only as long as the attributes are those of the present
+// template.
 type numberedOfOne struct {
 	attributes *classify.Attributes
 	kind       int32
@@ -84,7 +85,8 @@ func (ks *kinds) number(key kindKey) int32 {
 	return n
 }
 
-// kindUsage is what requests that arrived in the window have occupied, of one kind or of several.
+// kindUsage sums what the executed requests of one kind, or of several, have occupied. It counts requests that arrived
+// in the window.
 type kindUsage struct {
 	measured int64   // requests that have been executed
 	seatNs   float64 // that these have occupied
@@ -99,7 +101,7 @@ func (o *kindUsage) add(seatNs float64, serveNs int64) {
 
 func (o *kindUsage) mean() float64 { return o.seatNs / float64(o.measured) }
 
-// flowKind is what a flow has of a kind of requests.
+// flowKind is the part of a flow that is of one kind of requests.
 type flowKind struct {
 	kindUsage
 	kind    int32
@@ -118,7 +120,7 @@ type holding struct {
 	given    float64 // by the scenario
 }
 
-// sit counts a request that waited and is dispatched.
+// sit counts the dispatch of a request that waited.
 func (k *flowKind) sit(nowNs int64, seats int) {
 	k.waiting--
 	k.seated++
@@ -131,7 +133,7 @@ func (k *flowKind) leave(r *server.Request) {
 	k.held.add(r.DispatchNs, -r.SeatsHeld()) // what it has occupied since then is not of those that are present
 }
 
-// levelKind is what a level has of a kind of requests.
+// levelKind is the part of a level that is of one kind of requests.
 type levelKind struct {
 	kindUsage
 
@@ -148,7 +150,7 @@ type expectation struct {
 
 func (e *expectation) add(seatNs float64) { e.n, e.seatNs = e.n+1, e.seatNs+seatNs }
 
-// expected returns the seat-nanoseconds that a request of the kind will probably occupy, by what is known so far.
+// expected returns the seat-nanoseconds that a request of the kind is expected to occupy, from the requests so far.
 func (k *levelKind) expected() float64 {
 	switch {
 	case k.all.n > 0:
@@ -183,8 +185,8 @@ type flowKinds struct {
 	latest int // index of the one that was looked for at last
 }
 
-// outstanding returns the seat-nanoseconds that the requests that are present are still to occupy, by what is expected of
-// their kinds. What some have occupied beyond that is not taken from those that wait.
+// outstanding returns the seat-nanoseconds that the flow's present requests are still expected to occupy. Requests that
+// exceed the expectation count as 0, so that they do not reduce the demand of those that wait.
 func (ks *flowKinds) outstanding(nowNs int64, l *level) (sum float64) {
 	for i := range ks.all {
 		if k := &ks.all[i]; k.waiting > 0 || k.seated > 0 {
@@ -208,7 +210,7 @@ func demandOf(r *server.Request) float64 {
 	return float64(r.SeatsHeld()) * float64(r.ExecutionNs+r.Work.AdditionalLatencyNs)
 }
 
-// unserved returns the seat-nanoseconds that a request would still have occupied whose server ends.
+// unserved returns the seat-nanoseconds that a request of a server that ends would still have occupied.
 func unserved(nowNs int64, r *server.Request) float64 {
 	finishNs := r.FinishNs
 	if finishNs < 0 {
@@ -217,8 +219,8 @@ func unserved(nowNs int64, r *server.Request) float64 {
 	return float64(r.SeatsHeld()) * float64(finishNs+r.Work.AdditionalLatencyNs-nowNs)
 }
 
-// expect counts a request that arrives, and returns the seat-nanoseconds that it will probably occupy: where demand is
-// measured, what is expected of its kind.
+// expect counts an arriving request and returns the seat-nanoseconds that it is expected to occupy. Where demand is
+// measured, that is the expectation of its kind.
 func (c *Collector) expect(r *server.Request, f *flow) float64 {
 	demand := demandOf(r)
 	if c.kinds == nil {
@@ -231,7 +233,7 @@ func (c *Collector) expect(r *server.Request, f *flow) float64 {
 	return at.expected()
 }
 
-// occupy counts what a request has occupied that has been executed.
+// occupy counts the seat-nanoseconds that an executed request occupied.
 func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 	heldNs := nowNs - r.DispatchNs
 	if c.kinds == nil {

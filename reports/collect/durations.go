@@ -20,8 +20,8 @@ type durations struct {
 	timed *timed // nil until the list was full
 }
 
-// timed is the histograms of one flow. An execution whose latency it is, too, is only in alone: many flows have no
-// others, and need one histogram for both.
+// timed holds the histograms of one flow. An execution without additional latency is only in alone: many flows have no
+// other executions, and need a single histogram.
 type timed struct {
 	alone    measure.Histogram
 	byTiming [measure.Timings]measure.Histogram
@@ -67,7 +67,7 @@ func (d *durations) put(v uint64) {
 	d.list = binary.LittleEndian.AppendUint64(d.list, v)
 }
 
-// take returns the first number of a list and what follows it.
+// take returns the first number of an encoded list and the rest of the list.
 func (d *durations) take(list []byte) (v uint64, remaining []byte) {
 	if d.timed == nil {
 		v, n := binary.Uvarint(list)

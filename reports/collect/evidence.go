@@ -14,7 +14,7 @@ type evidence struct {
 	workloads []result.WorkloadEvidence
 }
 
-// fail notes how a request that counts has spent its time when it was answered too late or with an error.
+// fail adds the time of a request that was answered too late or with an error to the evidence.
 func (e *evidence) fail(nowNs int64, r *server.Request, how *counter) {
 	w := &e.workloads[r.Workload]
 	w.FailedRequests++
@@ -48,7 +48,7 @@ func addSpent(to *result.Spent, nowNs int64, r *server.Request, weight float64) 
 	}
 }
 
-// step returns what is known of the level in the interval of a time.
+// step returns the counters of the level in the interval that contains atNs.
 func (l *level) step(atNs, intervalNs int64) *result.LevelStep {
 	i := int(atNs / intervalNs)
 	for len(l.steps) <= i {
@@ -67,7 +67,8 @@ func (l *level) spend(nowNs, intervalNs int64, r *server.Request, spent *result.
 	}
 }
 
-// wideRequestWait is how long the next request of a level waited for more seats than were free, though some were.
+// wideRequestWait measures how long a level's next request waited because it needed more seats than were free, while
+// some were free.
 type wideRequestWait struct {
 	request *server.Request
 	sinceNs int64
@@ -81,7 +82,7 @@ func (c *Collector) heldBack(nowNs int64, r *server.Request) {
 	}
 }
 
-// end ends the time: the request is dispatched or rejected, or another one is dispatched instead.
+// end closes the measurement: the request was dispatched or rejected, or another one was dispatched instead.
 func (h *wideRequestWait) end(nowNs int64) {
 	if h.request != nil {
 		h.ns += max(0, nowNs-h.sinceNs)
@@ -89,8 +90,8 @@ func (h *wideRequestWait) end(nowNs int64) {
 	}
 }
 
-// configured returns the most and the least nominal limit that configurations have given the level in the window, and when it
-// was given the least if it had more before. Servers that are away make no difference.
+// configured returns the greatest and the least nominal limit that configurations gave the level in the window, and
+// when the limit was reduced to the least; 0 if it was not. Servers that are down make no difference.
 func (l *level) configured() (most, least int, reducedNs int64) {
 	given, seen := 0, false
 	for i, s := range l.limitSteps {

@@ -45,8 +45,8 @@ type flow struct {
 	identity *server.Flow // as it first was; nil for the unclassified flow
 }
 
-// rare is how often something has happened to the requests of a flow that happens to those of few: one number of
-// metric.Counted, and a list of the others that are not 0.
+// rare is one counter of metric.Counted that is 0 for most flows, in a linked list of those that are not. It saves
+// memory where there are hundreds of thousands of flows.
 type rare struct {
 	counter *counter
 	n       int64
@@ -71,7 +71,7 @@ func (f *flow) name() string {
 	return f.identity.Name()
 }
 
-// hand returns the queues that the flow's requests are dealt; nil also if the hand has changed.
+// hand returns the queues in the flow's hand; nil also if the hand changed during the run.
 func (f *flow) hand() []int {
 	if f.identity == nil || f.handChanged {
 		return nil
@@ -97,7 +97,7 @@ func (f *flow) execute(executionNs, latencyNs int64) {
 	}
 }
 
-// queuedAtEnd notes a request that was still queued at the end, and how long it had been.
+// queuedAtEnd records for how long a request had waited that was still queued at the end.
 func (f *flow) queuedAtEnd(ns int64) {
 	if f.level.stillQueued == nil {
 		f.level.stillQueued = map[*flow][]int64{}
@@ -124,7 +124,7 @@ func (f *flow) addTo(m *measure.Measures) {
 	}
 }
 
-// enter counts a request that arrives, which is expected to occupy so many seat-nanoseconds.
+// enter counts an arriving request, which is expected to occupy so many seat-nanoseconds.
 func (f *flow) enter(nowNs int64, demand float64) {
 	if f.index != noIndex {
 		i := uint32(f.index)
@@ -148,7 +148,7 @@ func (f *flow) start(nowNs int64, r *server.Request) {
 	f.waiting--
 }
 
-// refuse removes a request that waits: it is rejected, or its server has ended.
+// refuse removes a waiting request: it is rejected, or its server has ended.
 func (f *flow) refuse(nowNs int64, r *server.Request) {
 	f.advance(nowNs)
 	f.queued = true

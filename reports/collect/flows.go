@@ -126,8 +126,8 @@ func (o *otherFlows) summary(g *group, severalLevels bool) result.OtherFlows {
 	return out
 }
 
-// chosen returns which flows are listed if there are more than the greatest number: those that the thresholds name,
-// and then in turns the first of each list of ranked, the second of each, and so on.
+// chosen returns the flows to list if there are too many: those that thresholds name, and then, in turns, the first of
+// each list of ranked, the second of each, and so on.
 func (c *Collector) chosen(maxFlows int) func(*flow) bool {
 	is := map[*flow]bool{}
 	named := map[string]bool{}
@@ -224,7 +224,7 @@ func worst(flows []*flow, maxFlows int) (list []*flow) {
 	return list
 }
 
-// flowSummary is what package judge reads of a flow. It is used for one flow after the other.
+// flowSummary is the part of a flow's statistics that package judge reads. One value is reused for all flows.
 type flowSummary struct {
 	result.Flow
 	counted metric.Counted

@@ -13,10 +13,10 @@ func (i *integral) add(nowNs int64, d int) {
 	i.offset -= int64(d) * nowNs
 }
 
-// valueAt returns the integral from the last restart, or from time 0, up to now.
+// valueAt returns the integral from the last restart, or else from time 0, to nowNs.
 func (i *integral) valueAt(nowNs int64) int64 { return int64(i.value)*nowNs + i.offset }
 
-// restart returns the integral up to now, and makes it 0.
+// restart returns the integral up to now and resets it to 0.
 func (i *integral) restart(nowNs int64) int64 {
 	sum := i.valueAt(nowNs)
 	i.offset -= sum

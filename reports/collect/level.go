@@ -40,7 +40,7 @@ func (l *level) fairness() (shares []float64, fair *result.Fairness) {
 	return shares, fair
 }
 
-// contender is a flow that was queued or rejected in an interval.
+// contender is a flow that was queued or rejected in an interval, so that it has a share of the interval.
 type contender struct {
 	flow int32 // its index
 	at   int   // among the demands
@@ -188,7 +188,7 @@ func (l *level) setLimits(nowNs int64, limit, nominal int, by string) {
 	l.recordLimits(nowNs, by)
 }
 
-// advance is to be called before the requests or the limits of the level change.
+// advance must be called before the requests or the limits of the level change.
 func (l *level) advance(nowNs int64) {
 	d := nowNs - l.sinceNs
 	if d == 0 {
@@ -210,7 +210,7 @@ func (l *level) advance(nowNs int64) {
 	l.sinceNs = nowNs
 }
 
-// settle is to be called before the limits change, and at the end of an interval.
+// settle must be called before the limits change and at the end of an interval.
 func (l *level) settle(nowNs int64) {
 	l.advance(nowNs)
 	d := float64(nowNs - l.settledNs)

@@ -19,7 +19,7 @@ type Measurement struct {
 	replayed    *replayed // nil without a log to compare with
 }
 
-// Measure attaches to a run what makes its Result. The series have a point every intervalNs.
+// Measure attaches the observers that measure a run for its Result. The series have a point every intervalNs.
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
 	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run, int64(sc.Spec.Warmup.Duration)), newReplayed(run)}

@@ -14,7 +14,7 @@ type names struct {
 	slots []int32 // one more than an index into the flows of the level; 0 for none. Their number is a power of 2
 }
 
-// find returns the flow that has the name of another, nil if there is none.
+// find returns the flow with the same name as another flow, nil if there is none.
 func (n *names) find(flows []*flow, identity *server.Flow) *flow {
 	if len(n.slots) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func (n *names) find(flows []*flow, identity *server.Flow) *flow {
 	return nil
 }
 
-// add adds the last of the flows, which has another name than the others.
+// add adds the last of the flows, whose name must be new.
 func (n *names) add(flows []*flow) {
 	if 4*len(flows) > 3*len(n.slots) {
 		if n.slots == nil {

@@ -25,7 +25,8 @@ const (
 	lateFrom  = 10 // as many requests of the kind must have been executed
 )
 
-// servedUsual says whether a request is one of those that freezes are about: not one that runs long.
+// servedUsual says whether a request counts for freezes. Long-running requests do not, except watches, which are served
+// once they are initialised.
 func servedUsual(r *server.Request) bool {
 	return r.IsWatch() || r.Kind().TimeLimitNs() < filter.NoLimitNs
 }
@@ -37,7 +38,8 @@ func (z *noAnswer) enter(nowNs int64) {
 	z.open++
 }
 
-// leave removes a request that is not open any more. One that was served, and was late from a time on, ends a freeze.
+// leave removes a request that is no longer open. If it was served, this ends a freeze; lateNs is the time from which
+// on it was late.
 func (z *noAnswer) leave(nowNs, lateNs, windowNs int64, served bool) {
 	z.open--
 	if served {
@@ -56,7 +58,7 @@ func (z *noAnswer) record(nowNs, lateNs, windowNs int64) {
 	}
 }
 
-// waitsNs notes that a request that is open at the end of the run is late from a time on.
+// waitsNs records that a request is open at the end of the run and late from lateNs on.
 func (z *noAnswer) waitsNs(lateNs int64) {
 	if z.lateNs == 0 || lateNs < z.lateNs {
 		z.lateNs = lateNs
@@ -73,7 +75,8 @@ func (z *noAnswer) summary() *result.Freeze {
 	return &result.Freeze{MaxNs: z.longestNs, FromNs: z.fromNs, Count: z.count}
 }
 
-// lateNs returns from when on a request is late.
+// lateNs returns the time from which on a request is late: lateAfter times the mean of its kind after its arrival. It
+// is the end of the run if too few requests of the kind were executed.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 	kind := l.ofKind(c.kinds.kindOf(r)).kindUsage
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself
@@ -93,7 +96,7 @@ func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 	return r.ArrivalNs + ns
 }
 
-// opened counts a request that is open from now on.
+// opened counts a request that becomes open.
 func (c *Collector) opened(nowNs int64, r *server.Request, l *level) {
 	if c.kinds != nil && servedUsual(r) {
 		c.noAnswers[r.Workload].enter(nowNs)
@@ -101,7 +104,7 @@ func (c *Collector) opened(nowNs int64, r *server.Request, l *level) {
 	}
 }
 
-// closed counts a request that is not open any more.
+// closed counts a request that is no longer open.
 func (c *Collector) closed(nowNs int64, r *server.Request, l *level, served bool) {
 	if c.kinds != nil && servedUsual(r) {
 		lateNs := c.lateNs(r, l)
@@ -110,8 +113,8 @@ func (c *Collector) closed(nowNs int64, r *server.Request, l *level, served bool
 	}
 }
 
-// openAtEnd notes a request that is in flight at the end of the run, if its client waits for the answer: also for one
-// that is lost, as long as the client does not know that.
+// openAtEnd records a request whose client still waits for the answer at the end of the run. A lost request is included
+// as long as its client does not know that it is lost.
 func (c *Collector) openAtEnd(r *server.Request) {
 	if c.kinds == nil || !servedUsual(r) || r.Answered() || r.Opened {
 		return

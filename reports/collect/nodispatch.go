@@ -25,7 +25,8 @@ func (s *noDispatch) enter(nowNs int64, at *level) {
 	s.waiting++
 }
 
-// dispatch removes one request from those that are queued, and so does reject.
+// dispatch removes a request from the queued ones, which ends a stall. reject removes one without ending it, unless
+// none is left.
 func (s *noDispatch) dispatch(nowNs, windowNs int64, at *level) {
 	s.waiting--
 	s.record(nowNs, windowNs)

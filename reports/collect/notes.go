@@ -10,7 +10,7 @@ import (
 	"apfsim/sim/workload"
 )
 
-// notes is what has happened to the clients of a workload, or to all, in the order of its first appearance.
+// notes counts the events of the clients of one workload, or of all, in the order of their first appearance.
 type notes []*noted
 
 // noted is what a metric has counted.
@@ -90,7 +90,7 @@ func (all notes) result() *result.Clients {
 	return c
 }
 
-// Note counts what happens to a client of a workload.
+// Note counts an event of a client of a workload.
 func (c *Collector) Note(nowNs int64, workload int, n *workload.Note) {
 	c.noteSeries.add(n)
 	if nowNs < c.fromNs {
@@ -103,7 +103,7 @@ func (c *Collector) Note(nowNs int64, workload int, n *workload.Note) {
 	c.notes[workload].add(nowNs, n)
 }
 
-// addNotes adds what has happened to clients, where the scenario has some that behave or limit their rate.
+// addNotes adds the events of clients to the result, if the scenario has clients that behave or limit their rate.
 func (c *Collector) addNotes(s *result.Summary) {
 	behaves := false
 	for i := range s.Workloads {

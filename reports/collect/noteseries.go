@@ -9,7 +9,7 @@ import (
 	"apfsim/sim/workload"
 )
 
-// noteSeries is what happens to all clients that behave, over time.
+// noteSeries counts the events of all scripted clients over time.
 type noteSeries struct {
 	ends   []int64       // of the intervals
 	values []*noteValues // by metric, in the order of their first events

@@ -76,8 +76,8 @@ func isUnfinished(endNs int64, s *server.Server, r *server.Request, usualNs int6
 	return endNs-r.DispatchNs-ownNs >= judge.HarmStallNs
 }
 
-// usualNs returns what executions of the kind of a request take that a store has determined: so many times the mean as make
-// a request late. It is 0 where the scenario gives the execution, or nothing is known.
+// usualNs returns the threshold from which on an execution of the request's kind is late, if the store determines
+// executions. It is 0 if the scenario gives the execution, or if too little is known.
 func (c *Collector) usualNs(r *server.Request, l *level) int64 {
 	if c.kinds == nil || givenNs(r) > 0 {
 		return 0

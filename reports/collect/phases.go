@@ -101,7 +101,7 @@ func (p *Phases) Observer() server.Observer {
 	}
 }
 
-// measuresOf returns where a request counts; nil if it arrived during the warm-up.
+// measuresOf returns the measures for a request by its phase and workload; nil if it arrived during the warm-up.
 func (p *Phases) measuresOf(r *server.Request) *measure.Measures {
 	if r.ArrivalNs < p.fromNs {
 		return nil

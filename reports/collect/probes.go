@@ -115,7 +115,8 @@ func (v *Probes) begin() {
 	heap.Init(v.due)
 }
 
-// draw draws the moment of the workload's next probe: one in each of equal parts of the window.
+// draw draws the moment of the workload's next probe. The window has as many equal parts as the workload has probes,
+// with one probe in each.
 func (v *Probes) draw(w *virtualWorkload) {
 	if w.next == probesPerWorkload {
 		w.nextNs = math.MaxInt64
@@ -126,7 +127,7 @@ func (v *Probes) draw(w *virtualWorkload) {
 	w.next++
 }
 
-// Tick probes what is due, and returns when it wants to be called next.
+// Tick makes the probes that are due, and returns the time of the next one.
 func (v *Probes) Tick(nowNs int64) (nextNs int64) {
 	for len(v.due) > 0 && v.due[0].nextNs <= nowNs {
 		w := v.due[0]
@@ -203,7 +204,7 @@ func (v *Probes) entry(set *queueset.QueueSet) *changedSet {
 	return nil
 }
 
-// advance takes the probes of a queue that no request is ahead of any more from those behind.
+// advance drops the probes of a queue that no request is ahead of any more from behind.
 func (v *Probes) advance(c *changedSet, queue queueset.QueueKey) {
 	behind := c.behind[queue]
 	n := 0
@@ -216,8 +217,8 @@ func (v *Probes) advance(c *changedSet, queue queueset.QueueKey) {
 	}
 }
 
-// end ends the probes of a queue set that would be dispatched now: in the current state or, if next
-// is the request that is being dispatched, before it.
+// end resolves the probes of a queue set that would be dispatched now: in the current state or, if next is the request
+// that is being dispatched, before it.
 func (v *Probes) end(nowNs int64, c *changedSet, next *server.Request) {
 	for i := 0; i < len(v.pending); {
 		p := &v.pending[i]
@@ -354,7 +355,7 @@ func (v *Probes) Changed(_ int64, s *server.Server) {
 	}
 }
 
-// discard discards pending probes, as if they had not been made.
+// discard removes pending probes as if they had not been made.
 func (v *Probes) discard(unwanted func(*pendingProbe) bool) {
 	among := func(probes []pendingProbe) []pendingProbe {
 		return slices.DeleteFunc(probes, func(p pendingProbe) bool {

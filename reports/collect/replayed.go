@@ -43,7 +43,7 @@ type pairedWaits struct {
 	longer, shorter     *measure.Histogram // differences of more than equalWaitsNs, by whether the request waited longer in the replay
 }
 
-// equalWaitsNs is by how much waits may differ that are taken to be equal. That of a log often contains other work.
+// equalWaitsNs is the difference up to which two waits count as equal. A logged wait often contains other work.
 const equalWaitsNs = 10_000_000
 
 func (p *pairedWaits) add(inLogNs, inReplayNs int64) {
@@ -86,7 +86,7 @@ func (p *replayed) Observer() server.Observer {
 	return server.Observer{Arrived: p.arrived, Dispatched: p.dispatched, Rejected: p.rejected}
 }
 
-// compared returns what the log says of a request whose outcome is to be compared, and its level.
+// compared returns the logged outcome of a request that is to be compared with the log, and its level.
 func (p *replayed) compared(r *server.Request) (*trace.Logged, *replayedLevel) {
 	if r.Details == nil || r.Details.Logged == nil || r.Attempt != 1 || r.Level == nil || r.ArrivalNs >= p.untilNs[r.Workload] {
 		return nil, nil

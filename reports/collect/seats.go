@@ -5,8 +5,8 @@ import (
 	"apfsim/sim/server"
 )
 
-// seatUse is how many seats are in use, at all priority levels together. Their mean is the sum of those of the levels; their
-// peak is not.
+// seatUse integrates the seats in use at all priority levels together. Their mean is the sum of the levels' means;
+// their peak is not the sum of the peaks.
 type seatUse struct {
 	inUse   int
 	sinceNs int64
@@ -35,7 +35,7 @@ func (u *seatUse) use(nowNs, fromNs int64, limit int, levels []*level) *result.S
 	return &result.SeatUse{Mean: mean, Peak: u.peak, Share: mean / float64(limit)}
 }
 
-// sit notes that a request has taken so many seats or, if they are negative, has given them back. Those that
+// sit changes the seats in use by those that a request takes, or gives back if the number is negative. Requests that
 // flow control does not handle take none.
 func (c *Collector) sit(nowNs int64, l *level, at int16, seats int) {
 	if l.name == "" {

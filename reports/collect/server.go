@@ -192,7 +192,7 @@ func (c *Collector) lastMoment(s *serverState) *result.Moment {
 	return nil
 }
 
-// failed returns the time of failures that now belongs to.
+// failed returns the period of failures to which now belongs.
 func (c *Collector) failed(nowNs int64) *result.Failure {
 	if n := len(c.failures); n == 0 || nowNs-c.failures[n-1].ToNs >= result.FailurePauseNs(c.toNs) {
 		c.failures = append(c.failures, result.Failure{FromNs: nowNs})
@@ -300,7 +300,7 @@ func (c *Collector) addServers(out *result.Result) {
 	c.addGauges(s.Servers)
 }
 
-// addGauges adds what the gauges of the servers were at their highest or lowest in the window.
+// addGauges adds the extreme gauges of the servers in the window.
 func (c *Collector) addGauges(all []result.Server) {
 	most := 0 // connections to all servers
 	total := make([]int, len(c.servers[0].points))
@@ -350,7 +350,7 @@ const collapseParts = 60
 // collapseLevel is the probability that a run in which the throughput is the same all the time has a collapse.
 const collapseLevel = 0.01
 
-// loadPart is what a server did in a part of the run.
+// loadPart sums the work of a server in a part of the run.
 type loadPart struct {
 	fromNs            int64
 	seconds           float64
@@ -427,8 +427,8 @@ func (c *Collector) serverLevel(at int, l *level) result.ServerLevel {
 		PeakSeats: use.PeakSeats, MeanWaiting: use.MeanWaiting, ServiceSeatSeconds: use.ServiceSeatSeconds}
 }
 
-// noticed adds to the timeline what the load balancer has found out about servers, and which of them the
-// Service kubernetes lists.
+// noticed adds to the timeline which servers the load balancer considers ready, and which of them the Service
+// kubernetes lists.
 func (c *Collector) noticed(all []network.Notice) {
 	for _, n := range all {
 		what := result.NoticedDown

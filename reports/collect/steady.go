@@ -26,7 +26,7 @@ const (
 	leastBacklog = 0.05
 )
 
-// batch is what a priority level did in a part of the window.
+// batch sums the work of a priority level in a part of the window.
 type batch struct {
 	seconds float64
 	waiting float64 // request-seconds in the queues

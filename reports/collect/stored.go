@@ -12,7 +12,7 @@ import (
 	"apfsim/sim/watchcache"
 )
 
-// addStored adds what the servers have done for the clients of the store.
+// addStored adds the statistics of the store's clients at the servers.
 func (c *Collector) addStored(s *result.Summary, h *server.Handlers) {
 	var all []int
 	kinds := map[registry.Work]*result.RequestKind{}
@@ -38,7 +38,7 @@ func (c *Collector) addStored(s *result.Summary, h *server.Handlers) {
 	slices.SortStableFunc(s.RequestKinds, func(a, b result.RequestKind) int { return cmp.Compare(b.SeatSeconds, a.SeatSeconds) })
 }
 
-// storedBy returns what some of the servers have done for the clients of the store.
+// storedBy returns the statistics of the store's clients at some servers.
 func storedBy(h *server.Handlers, servers ...int) *result.Stored {
 	var sum result.Stored
 	var sent server.WatchTraffic

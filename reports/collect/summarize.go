@@ -149,8 +149,7 @@ func (c *Collector) addLevel(s *result.Summary, l *level) {
 	s.PriorityLevels = append(s.PriorityLevels, out)
 }
 
-// use returns the limits of the level and how its seats and queues were used in the window, which has
-// ended.
+// use returns the limits of the level and the use of its seats and queues in the window, which has ended.
 func (l *level) use() result.Level {
 	w := &l.window
 	w.endLimit(l.limit)
@@ -208,7 +207,7 @@ func (c *Collector) addWarnings(s *result.Summary) {
 	}
 }
 
-// sentTo says whether requests of a workload arrived at a level, in the window or before.
+// sentTo says whether requests of a workload arrived at a level, in the window or before it.
 func (c *Collector) sentTo(workload int, name string) bool {
 	return slices.ContainsFunc(c.levels, func(l *level) bool { return l.name == name && l.senders.Has(workload) })
 }

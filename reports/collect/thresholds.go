@@ -33,8 +33,8 @@ func (c *Collector) judge(s *result.Summary, t *metric.Threshold) result.Verdict
 	return v
 }
 
-// value returns what a threshold is compared with, or a note that says why it has none: the
-// statistic of its name or, if summaries do not have that, a value of measured requests.
+// value returns the value of a threshold: the statistic of its name or, if summaries do not have that, one of measured
+// requests. Without a value, it returns a note that says why.
 func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64, note string) {
 	name := t.Name()
 	if value, note, ok := result.StatisticValue(s, &name); ok {
@@ -58,7 +58,7 @@ func (c *Collector) value(s *result.Summary, t *metric.Threshold) (value float64
 	return thresholdValue(m, &name, c.windowSeconds())
 }
 
-// longer says whether the value of a threshold may be greater, as some probes would still wait when the run ended.
+// longer says whether the value of a threshold is a lower bound, because some probes still waited when the run ended.
 func (c *Collector) longer(s *result.Summary, t *metric.Threshold) bool {
 	workload := c.workloadNamed(t.Tag(metric.TagWorkload))
 	name := t.Name()

@@ -30,7 +30,7 @@ func (l *level) limitFlows() {
 	}
 }
 
-// excessOf returns what a flow asked for above its fair share while it was queued or rejected.
+// excessOf returns the demand of a flow above its fair share while it was queued or rejected.
 func (l *level) excessOf(f *flow) float64 {
 	if int(f.index) < len(l.excess) {
 		return l.excess[f.index]

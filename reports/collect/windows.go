@@ -50,12 +50,12 @@ type arrivalWindow struct {
 	latest    []int64 // durations that are not yet in the histogram; a window with few needs none
 }
 
-// counting is where a request of the window counts.
+// counting returns the counters for a request of the window.
 func (in *arrivalWindow) counting() counting { return counting{in: &in.Counted} }
 
 const anyServer = -1
 
-// match says whether the threshold is about the requests of a flow.
+// match caches whether the threshold applies to the requests of a flow.
 type match uint8
 
 const (
@@ -210,7 +210,7 @@ func (w *windowedThreshold) windowAt(r *server.Request) (at int64, within bool) 
 	return at, r.ArrivalNs >= w.fromNs && at < w.windows
 }
 
-// about says whether the threshold is about a request.
+// about says whether the threshold applies to a request.
 func (w *windowedThreshold) about(r *server.Request) bool {
 	if w.workload != server.NoWorkload && r.Workload != w.workload || w.server != anyServer && r.Server != w.server {
 		return false
@@ -232,12 +232,12 @@ func (w *windowedThreshold) about(r *server.Request) bool {
 	return *m == matches
 }
 
-// aboutRefused is about for a request that has not reached flow control, which has no flow.
+// aboutRefused is about for a request that did not reach flow control, so that it has no flow.
 func (w *windowedThreshold) aboutRefused(r *server.Request) bool {
 	return (w.workload == server.NoWorkload || r.Workload == w.workload) && (w.server == anyServer || r.Server == w.server) && w.ofNoFlow()
 }
 
-// ofNoFlow says whether the threshold has no tag that only requests with a flow have.
+// ofNoFlow says whether the threshold applies to requests without a flow.
 func (w *windowedThreshold) ofNoFlow() bool {
 	t := w.threshold
 	return t.Tag("flow") == "" && t.Tag("flowSchema") == "" && t.Tag("priorityLevel") == ""

@@ -259,8 +259,8 @@ func (c *Comparison) warn(base, head *Replications) {
 	}
 }
 
-// newlyCaught names the workloads of both sides more of whose requests match catch-all in the head, with both shares. A
-// side that does not know it, because an older program has written it, is not compared.
+// newlyCaught returns a text that names the workloads of which more requests match catch-all in the head than in the
+// base, with both shares. Sides written by older programs lack the shares, and are not compared.
 func newlyCaught(base, head *Replications) string {
 	shareOf := func(r *Replications, workload string) (share float64) {
 		for i := range r.CatchAll {
@@ -379,7 +379,7 @@ func (c *Comparison) decide() {
 	})
 }
 
-// SeenByClients are the statistics of what clients see that no server does, without the tag of their workload.
+// SeenByClients are the statistics that only clients can see, without the tag of their workload.
 var SeenByClients = []metric.Name{
 	{Metric: "leaderLost", Stat: "count"},
 	{Metric: "neverSent", Stat: "count"},

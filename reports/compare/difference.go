@@ -90,7 +90,7 @@ func hardlyDiffers(constant, other *Estimate) bool {
 	return slices.Max(constant.Values)-slices.Min(constant.Values) <= rounding*scale && distance > rounding*scale && distance < hardly*scale
 }
 
-// differenceOfMeans is how much wider intervals of differences of means are than those of Zou and Donner.
+// differenceOfMeans is the factor by which intervals of differences of means are wider than those of Zou and Donner.
 const differenceOfMeans = 1.1
 
 // fewDifferences, divided by the number of runs, is how much wider the interval of the mean of differences is than Student's t.

@@ -31,7 +31,7 @@ const (
 	runsForTail      = 5   // least number of runs of which percentiles beyond p95 have an interval
 )
 
-// sectionPrecision is that of the histograms of sections: bounds are within 0.4 %, and interpolated.
+// sectionPrecision is the precision of the histograms of sections: bounds are within 0.4 %, and interpolated.
 const sectionPrecision = 8
 
 // section is the durations of one run, or of several if there are many runs.
@@ -204,8 +204,8 @@ func (c *clustered) value(bucket int) int64 {
 	return c.leastNs[bucket]
 }
 
-// effective returns how many values of one run are independent: the least number of all parts that have a
-// tenth of the values.
+// effective returns the number of independent values of one run: the least among the parts that contain a tenth of the
+// values.
 func (a *Replicator) effective(parts []int, t measure.Timing) float64 {
 	all := 0.0
 	counts := make([]float64, len(parts))

@@ -35,11 +35,11 @@ type Replications struct {
 	Passed     bool          `json:"passed"` // whether every threshold holds in every run
 	Thresholds []RunsVerdict `json:"thresholds"`
 	Warnings   []string      `json:"warnings"` // of the first run
-	// Verdict is that on all runs together, with the reasons of all runs to trust statistics less.
+	// Verdict is the verdict on all runs together, with the reasons of all runs to trust statistics less.
 	Verdict   *result.Overall `json:"verdict,omitempty"`
 	Precision *Precision      `json:"precision"`
-	// Replay is that of the first run that does not agree with its log, or else of the first run. It is omitted if
-	// no trace has decided: Log.
+	// Replay is the comparison with the log of the first run that disagrees with it, or else of the first run. It is
+	// omitted if no trace has decided: Log.
 	Replay *result.Replay `json:"replay,omitempty"`
 
 	Confidence   float64    `json:"confidence"`   // of the intervals
@@ -554,7 +554,7 @@ type merged struct {
 	effective [measure.Timings]float64
 }
 
-// mergedParts are those that are known already, by tag. Several tags may have the same requests.
+// mergedParts caches merged durations by tag. Several tags may have the same requests.
 type mergedParts struct {
 	byTag map[metric.Tag]*merged
 	all   []*merged

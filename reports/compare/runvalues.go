@@ -87,5 +87,5 @@ func StudentT(degrees float64) float64 {
 	return t
 }
 
-// quantiles has those of whole degrees of freedom, of which hundreds of statistics have the same.
+// quantiles caches the quantiles of whole degrees of freedom, because hundreds of statistics have the same.
 var quantiles sync.Map

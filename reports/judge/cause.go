@@ -94,7 +94,7 @@ func (d *diagnosis) causes() []result.Cause {
 	return all
 }
 
-// join adds a cause at a level to others. What is known of the same mechanism by requests that failed is part of it.
+// join adds a cause at a level to others. If failed requests show the same mechanism, that cause becomes part of it.
 func join(found []cause, c cause) []cause {
 	for i := range found {
 		if f := &found[i]; f.Kind == c.Kind && f.Level == "" && c.Kind != result.ByStoppedServer {

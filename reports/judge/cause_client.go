@@ -9,8 +9,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// What clients see that no server does: waits for their own rate limits, requests that are never sent, and leaders that lose their
-// leases. client-go logs that it throttles from the same time on that is harm here.
+// What only clients see: waits for their own rate limits, requests that are never sent, and leaders that lose their
+// leases. The wait that is harm here is the one from which on client-go logs throttling.
 var (
 	ownLimitEffect = effect{"own rate limit p99", GoodWaitNs, HarmWaitNs, "ns", 0.5, func(j *result.Judged) float64 { return float64(j.OwnLimitNs) }, nil, func(name string, j *result.Judged) string {
 		return fmt.Sprintf("the p99 of what %s waited for its own rate limit was %s", name, format.Duration(float64(j.OwnLimitNs)))
@@ -121,7 +121,8 @@ func (d *diagnosis) clientCauses() (found []cause) {
 	return found
 }
 
-// lostLeaders returns why leaders lost their leases, where no other cause is found: what took most of the time of their requests.
+// lostLeaders returns the cause of lost leases where no other cause is found: what took most of the time of the
+// leaders' requests.
 func (d *diagnosis) lostLeaders() (found []cause) {
 	for i := range d.Summary.Workloads {
 		w := (*seen)(nil)
@@ -171,7 +172,8 @@ func (d *diagnosis) byOwnLimit(i int, w *seen) bool {
 	return w.limits()
 }
 
-// limits says whether the rate limit bounds what a queue that grows is emptied with: at least half of the requests wait for it.
+// limits says whether the rate limit bounds the throughput of a growing queue: at least half of the requests wait for
+// it.
 func (w *seen) limits() bool {
 	return w.clients.Queue != nil && w.clients.Queue.Grows && w.limitWait != nil && w.limitWait.P50Ns > 0
 }
@@ -244,7 +246,7 @@ const (
 	workersFigure = "neededWorkers"
 )
 
-// room is by how much more than the mean rate of its requests a limit must allow, so that waits end.
+// room is the factor between a sufficient limit and the mean rate of its requests, so that waits end.
 const room = 1.25
 
 // neededQPS returns the least limit with which nobody is expected to wait for a second: room for the mean rate of what clients

@@ -12,8 +12,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// mechanism is a reason why a level has less seats, or more work, than it is configured for. Those fields are nil or none that it has
-// nothing to do with.
+// mechanism is a way in which a level has less seats, or more work, than is configured. Fields that do not apply are
+// nil or 0.
 type mechanism struct {
 	kind  result.Kind
 	part  func(*step) float64 // of the work that would be left without it
@@ -47,7 +47,7 @@ func (f *fluid) without(all ...mechanism) harm {
 	})
 }
 
-// lostWhileFull returns which part of the time of its seats the level lost in a way, while requests waited or were rejected.
+// lostWhileFull returns the part of the level's seat time that a mechanism took while requests waited or were rejected.
 func (f *fluid) lostWhileFull(parts []lostPart) float64 {
 	lost, used := 0.0, 0.0
 	for i := range f.steps {
@@ -150,7 +150,7 @@ func (d *diagnosis) atLevel(index int) (found []cause) {
 // mostLost is the part of the harm from which on a cause is the one that counts.
 const mostLost = 0.5
 
-// elsewhere says whether a cause is that time is lost elsewhere than in flow control, so that other seats do not help.
+// elsewhere says whether a cause lies outside flow control, so that more seats do not help.
 func elsewhere(kind result.Kind) bool {
 	switch kind {
 	case result.ByExecution, result.ByCores, result.ByEtcd, result.ByWebhook, result.ByNetwork, result.ByRetries:
@@ -159,8 +159,8 @@ func elsewhere(kind result.Kind) bool {
 	return false
 }
 
-// firstOf compares causes at a level by their shares of its harm. That time is lost elsewhere comes first if it explains half of it: the
-// seats are full because of it.
+// firstOf compares causes at a level by their shares of its harm. A cause outside flow control that explains half of
+// the harm comes first, because it is why the seats are full.
 func firstOf(a, b cause) int {
 	lost := func(c *cause) int { return map[bool]int{true: 1}[c.share >= mostLost && elsewhere(c.Kind)] }
 	return cmp.Or(-cmp.Compare(lost(&a), lost(&b)), -cmp.Compare(a.share, b.share))
@@ -282,8 +282,7 @@ func (d *diagnosis) whenFull(points []result.Point) (fromNs, toNs int64) {
 	return s.WarmupNs, s.DurationNs
 }
 
-// makersAt returns the workloads that make a cause at a level, the most important first: those whose requests have a part of
-// it that matters.
+// makersAt returns the workloads that contribute materially to a cause at a level, the greatest contribution first.
 func (d *diagnosis) makersAt(kind result.Kind, level string) []string {
 	if d.Evidence == nil {
 		return nil
@@ -319,12 +318,13 @@ func (d *diagnosis) makersAt(kind result.Kind, level string) []string {
 	return d.mostOf(above)
 }
 
-// everywhere says whether a cause is a part of the servers that the requests of all levels share.
+// everywhere says whether a cause lies in a part of the servers that the requests of all levels share.
 func everywhere(kind result.Kind) bool {
 	return kind == result.ByCores || kind == result.ByEtcd || kind == result.ByNetwork
 }
 
-// askedAbove returns what the flows of each workload asked for above their fair shares at a level or, if none did, at all.
+// askedAbove returns the demand of each workload above its flows' fair shares at a level or, if there is none, its
+// whole demand.
 func (d *diagnosis) askedAbove(level string) []float64 {
 	above, asked := make([]float64, len(d.Summary.Workloads)), make([]float64, len(d.Summary.Workloads))
 	sum := 0.0
@@ -363,7 +363,8 @@ func meanExecution(g *result.Group) float64 {
 	return max(1, float64(g.Execution.MeanNs))
 }
 
-// leastMade is the part of what the first workload contributes to a cause from which on another one makes it, too.
+// leastMade is the part of the first workload's contribution to a cause from which on another workload is named as
+// well.
 const leastMade = 0.2
 
 // mostOf returns the workloads with the greatest parts of something.
@@ -470,7 +471,7 @@ func (d *diagnosis) alike(flows []*result.Flow) bool {
 	return groups[0].demand >= oneGroup*total || len(groups) > 1 && groups[0].demand < 2*groups[len(groups)/2].demand
 }
 
-// oneGroup is the part of what the flows of a level ask for that makes a group of them all there is.
+// oneGroup is the part of the demand of a level from which on a group of flows stands for the whole demand.
 const oneGroup = 0.95
 
 // flowGroup is flows of one workload or, of recorded ones, with one pattern of names.
@@ -480,7 +481,7 @@ type flowGroup struct {
 	demand float64
 }
 
-// groups returns the groups of flows, that with most of the demand first, and their demand together.
+// groups returns the groups of flows by decreasing demand, and their total demand.
 func (d *diagnosis) groups(flows []*result.Flow) (groups []flowGroup, total float64) {
 	for _, f := range flows {
 		name := f.Workload
@@ -515,7 +516,7 @@ func (d *diagnosis) groupOf(flows []*result.Flow) string {
 	return fmt.Sprintf("the %s flows of %s", format.Whole(int64(len(flows))), groups[0].name)
 }
 
-// asGood is the part of the relief of a wider mechanism from which on a narrower one is named instead.
+// asGood is the part of a wider mechanism's relief from which on a narrower mechanism is named instead.
 const asGood = 0.7
 
 // lentFigure is the name of the figure that a cause by lending has if the level had lent its own seats.
@@ -629,8 +630,8 @@ func (d *diagnosis) wentAway() string {
 	return ""
 }
 
-// slowMachine returns the mechanism that machines were slow by themselves for some time; nil if that does not explain the harm
-// as well as all that makes executions slow.
+// slowMachine returns the mechanism that machines were slow by themselves for some time; nil if all slow executions
+// together explain the harm better.
 func (d *diagnosis) slowMachine(f *fluid, level string) *mechanism {
 	lost := []lostPart{lostSpeed}
 	base := f.without()

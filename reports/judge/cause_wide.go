@@ -9,7 +9,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// heldShare is the part of the time with queued requests from which on it matters that a wide one was next and did not fit.
+// heldShare is the part of the time with queued requests for which a wide request must have been next without fitting,
+// for this to matter.
 const heldShare = 0.2
 
 // fullLoad is the load of a level from which on requests wait because of it, whatever their seats are.
@@ -125,8 +126,8 @@ func (d *diagnosis) wide(index int, flows []*result.Flow, f *fluid, explained fl
 	return c, share
 }
 
-// unused returns how many seats of a level are of no use when it is full, as all of its requests take as many seats as the widest ones.
-// It is uniform if they do.
+// unused returns how many seats of a full level stay free when all of its requests are as wide as the widest. uniform
+// says that all requests have that width.
 func (d *diagnosis) unused(level string, widest *result.WorkloadLevel, seats float64) (unused float64, uniform bool) {
 	width := widest.Width()
 	for i := range d.Evidence.Workloads {

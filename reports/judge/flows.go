@@ -98,14 +98,14 @@ type FlowRank struct {
 	starvedNs, rejected int64
 }
 
-// FlowRankOf returns the standing of a flow. It is bad if the flow is underserved or had requests rejected.
+// FlowRankOf returns the rank of a flow. It is bad if the flow is underserved or had requests rejected.
 func FlowRankOf(f *result.Flow) (s FlowRank, bad bool) {
 	s = FlowRank{Underserved(f), Ratio(f), starvedLong(f), f.Rejected}
 	return s, s.underserved || s.rejected > 0
 }
 
-// Compare compares two standings. The underserved flows come first, by increasing ratio (all ratios from
-// UnderservedRatio on count as equal) and then by decreasing starvation.
+// Compare compares two ranks. The underserved flows come first, by increasing ratio (all ratios from UnderservedRatio
+// on count as equal) and then by decreasing starvation.
 func (s FlowRank) Compare(other FlowRank) int {
 	if s.underserved != other.underserved {
 		if s.underserved {
@@ -117,8 +117,8 @@ func (s FlowRank) Compare(other FlowRank) int {
 		-cmp.Compare(s.starvedNs, other.starvedNs), cmp.Compare(s.ratio, other.ratio), -cmp.Compare(s.rejected, other.rejected))
 }
 
-// WorstFlows returns at most so many of the listed flows that are underserved or had requests rejected, in the
-// order of their standings.
+// WorstFlows returns at most maxFlows of the listed flows that are underserved or had requests rejected, in the order
+// of their ranks.
 func WorstFlows(s *result.Summary, maxFlows int) []*result.Flow {
 	type standing struct {
 		FlowRank

@@ -107,7 +107,8 @@ func (d *diagnosis) newFluid(points []result.Point, queues bool, e *result.Level
 	return f
 }
 
-// lost returns which parts of the time of executions were lost, and how: the machines were factor times as fast as usual.
+// lost returns the parts of the execution time that were lost, by reason. The machines were factor times as fast as
+// usual.
 func (d *diagnosis) lost(spent *result.Spent, factor float64) (lost [lostParts]float64) {
 	if spent.TotalNs <= 0 {
 		return lost
@@ -157,7 +158,7 @@ func (d *diagnosis) factorAt(i int) float64 {
 	return sum / n
 }
 
-// harm is what a fluid says: the work that is rejected, and the work that waits, in seat-seconds and times seconds.
+// harm is the result of a fluid: the rejected work in seat-seconds, and the waiting work in seat-seconds times seconds.
 type harm struct{ over, area float64 }
 
 // run returns the harm with a part of the work, and with seats that do other work: seats returns what they do in a second.

@@ -44,7 +44,7 @@ type effect struct {
 	unit          string  // ns, or empty for a share
 	near          float64 // the share of a limit from which on a figure is near it
 	value         func(*result.Judged) float64
-	// surely returns a value that the figure exceeds for all that chance does in one run; nil for the figure itself.
+	// surely returns a lower bound of the figure that allows for chance in one run; nil stands for the figure itself.
 	surely func(*result.Judged) float64
 	text   func(name string, j *result.Judged) string
 }
@@ -89,8 +89,8 @@ func StatusOfNotServed(n, of int64) result.Status {
 	return s
 }
 
-// status returns what an effect on somebody is: result.OK below the limit of a warning. near says that the next worse status
-// begins so closely above the figure that another run may have it.
+// status returns the status of an effect: result.OK below the limit of a warning. near says that the figure is so close
+// to the next worse status that another run may have it.
 func (e *effect) status(j *result.Judged) (s result.Status, near bool) {
 	value := e.value(j)
 	sure := value
@@ -106,7 +106,7 @@ func (e *effect) status(j *result.Judged) (s result.Status, near bool) {
 	return result.OK, value > 0 && value >= e.near*e.warning
 }
 
-// worst returns the worst effect on somebody, the nearest to a worse status of those that are as bad; nil without any.
+// worst returns the worst effect, and of equally bad ones the nearest to a worse status; nil without any.
 func worst(j *result.Judged) (at *effect, status result.Status, near bool) {
 	status = result.OK
 	if j.Arrived == 0 && !seesHarm(j) {

@@ -170,8 +170,8 @@ func (e *effect) decided(j *result.Judged, s result.Status, near bool) *result.D
 	return d
 }
 
-// judged returns whose effects are looked at: all workloads and levels without the requests of flows that were limited, the
-// other flows that had any effect, and of each workload and level the limited flows.
+// judged returns the subjects of the verdict: all workloads and levels without the requests of limited flows, the other
+// flows with any effect, and the limited flows of each workload and level.
 func (d *diagnosis) judged() []result.Judged {
 	s := d.Summary
 	all := []result.Judged{}
@@ -264,7 +264,7 @@ func failedGoals(s *result.Summary) (all []*result.Verdict) {
 	return all
 }
 
-// idlePeriod is a time in which nothing of a kind happened.
+// idlePeriod is a time in which no request was dispatched, or none was served.
 type idlePeriod struct {
 	ns, fromNs int64  // fromNs is negative if it is not known
 	text       string // what did not happen
@@ -410,7 +410,7 @@ func Were(n int64) string {
 	return "were"
 }
 
-// mainPart is the part of the requests that were not served from which on a sentence names only their reason.
+// mainPart is the part of the unserved requests from which on a sentence names only their main reason.
 const mainPart = 0.95
 
 // howNotServed says why requests were not served, in the words of result.NotServed, and how many: of those with a reason that
@@ -726,7 +726,7 @@ func (d *diagnosis) pointsOf(level string) []result.Point {
 	return nil
 }
 
-// relate gives each harmed row the causes that explain it: those of its level, and those of servers and clients.
+// relate adds to each harmed row the causes that explain it: those of its level, and those of servers and clients.
 func relate(v *result.Overall) {
 	for i := range v.Harmed {
 		h := &v.Harmed[i]

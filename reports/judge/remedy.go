@@ -7,8 +7,8 @@ import (
 	"apfsim/reports/result"
 )
 
-// BeyondFlowControl says whether a cause is one for which no division of the seats is a remedy: the time is lost where flow control has
-// no say.
+// BeyondFlowControl says whether a cause lies where flow control has no influence, so that no division of the seats is
+// a remedy.
 func BeyondFlowControl(c *result.Cause) bool {
 	switch c.Kind {
 	case result.ByExecution, result.ByEtcd, result.ByWebhook, result.ByCores, result.ByMemory, result.ByClientLimit, result.ByWorkers:
@@ -110,8 +110,8 @@ func isOneOfEquals(flows []result.CauseFlow) bool {
 	return len(flows) > 1 && 2*flows[1].ShareOfDemand >= flows[0].ShareOfDemand
 }
 
-// leastOfOne is the part of the demand from which on a flow is to be changed by itself, even if it asks for no more than its fair
-// share.
+// leastOfOne is the part of the demand from which on a remedy addresses a flow by itself, even if it asks for no more
+// than its fair share.
 const leastOfOne = 0.5
 
 // leastSimilarFlows is how many flows of one FlowSchema must ask for too much for manySimilarFlows.

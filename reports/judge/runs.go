@@ -85,8 +85,8 @@ func (a *Runs) addJudged(j *result.Judged) {
 	}
 }
 
-// together returns the figures of all runs together: sums of requests, means of durations, and growth if most runs have it. A
-// flow that was not judged in a run had no effects there.
+// together returns the combined figures of all runs: sums of requests, means of durations, and growth if most runs have
+// it. A flow that was not judged in a run counts as one without effects there.
 func (a *Runs) together() []result.Judged {
 	all := slices.Clone(a.judged)
 	n := int64(len(a.runs))

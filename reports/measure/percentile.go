@@ -9,8 +9,7 @@ func Rank(percent, n float64) float64 {
 	return max(1, math.Ceil(percent/100*n*(1-1e-12)))
 }
 
-// beyond is how many values there must be above a percentile for it to say more than which values happened to be the
-// greatest.
+// beyond is the number of values that must lie above a percentile, so that it does not depend on single values.
 const beyond = 10
 
 // Enough reports whether n values are enough for a percentile: at least 10/(1 − p), which is 20 for the median, 1000 for

@@ -113,7 +113,7 @@ type Answer struct {
 	Objects []*Object // of a list, those that are not only counted; nobody may change the slice
 }
 
-// upgraded are the subresources of which a request makes the connection one for something else.
+// upgraded are the subresources whose requests upgrade the connection to a stream, so that they are long-running.
 var upgraded = []string{"attach", "exec", "portforward"}
 
 // SuccessOf returns the status of HTTP of the answer to a request for a resource, or one of its subresources, that

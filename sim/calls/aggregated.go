@@ -78,7 +78,7 @@ type aggregated struct {
 	kinds  map[*server.Template]*filter.Kind
 }
 
-// proxied is a request at an aggregated server. It is that of the client, with the client's identity.
+// proxied is the state of a request at an aggregated server, where it has the identity of the original client.
 type proxied struct {
 	filter.Request
 	call                  *call
@@ -87,7 +87,7 @@ type proxied struct {
 	again                 bool // it is not the client's first attempt
 }
 
-// AggregatedEvent is an event of a request that has been passed on to an aggregated server.
+// AggregatedEvent is what happens to a request that was proxied to an aggregated server.
 type AggregatedEvent struct {
 	Server     int // index of the aggregated server, see AggregatedServers
 	What       Passage
@@ -97,7 +97,7 @@ type AggregatedEvent struct {
 	Again      bool  // it is not the client's first attempt
 }
 
-// Passage is how far a request at an aggregated server is.
+// Passage is the progress of a request at an aggregated server.
 type Passage uint8
 
 // The steps: a request arrives, and is then rejected, or dispatched and executed.
@@ -137,7 +137,7 @@ func (p *proxied) bind(call *call) {
 	p.Bind(p)
 }
 
-// arrive takes the request of a call.
+// arrive passes the request of a call through the flow control of the aggregated server.
 func (a *aggregated) arrive(nowNs int64, call *call) {
 	p := &call.proxied
 	p.arrivalNs, p.dispatchNs, p.again = nowNs, -1, call.execution.outer.Attempt > 1

@@ -31,7 +31,7 @@ type Calls struct {
 	leaving        []server.Ref // the callbacks that are left by the events hangUp, in their order
 }
 
-// execution is a request that waits for its calls.
+// execution is the state of a request that waits for its calls.
 type execution struct {
 	index  int32
 	server *server.Server
@@ -43,7 +43,7 @@ type execution struct {
 	failure server.Response // what the client receives if a call has failed; zero if none has
 }
 
-// call is one that is not over. Its memory is used again for others.
+// call is the state of a pending call. Its memory is reused.
 type call struct {
 	index     int32
 	id        int64      // Details.CallbackOf of its callback: other calls of the same index have another
@@ -60,7 +60,7 @@ type call struct {
 	proxied   proxied         // at the aggregated server
 }
 
-// step is what happens at an event. Events have the index of a call and a step.
+// step is the action of an event. The event's Index combines the index of a call with a step.
 type step int32
 
 const (
@@ -228,8 +228,8 @@ func (c *Calls) beginStage(nowNs int64, x *execution) {
 	}
 }
 
-// handle is what who is called does: it sends its callback, or answers. A callback is sent after all else
-// that happens at this instant, because a call takes some time.
+// handle lets the called server act: it sends its callback or, without one, answers. The callback is sent after all
+// other events of this instant, because a call takes some time.
 func (c *Calls) handle(nowNs int64, call *call) {
 	if call.to.Callback == nil {
 		c.answer(nowNs, call)
@@ -288,8 +288,8 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 	c.answer(nowNs, call)
 }
 
-// again sends a callback again that has not succeeded, for the same call, and returns nil if its client
-// gives up.
+// again returns the next attempt of a failed callback of the same call, and the event that will send it; nil if the
+// client gives up.
 func (c *Calls) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
 	again, event := c.clients.RetryCallback(nowNs, r, response)
 	if again != nil {
@@ -310,7 +310,7 @@ func (c *Calls) fail(nowNs int64, call *call, failure server.Response) {
 	call.next = c.schedule(nowNs, server.Progress, call.index, answered)
 }
 
-// stop ends what a call waits for. It returns the callback that its sender is to leave, or none.
+// stop cancels the pending events of a call. It returns the callback that its sender has to leave, or none.
 func (c *Calls) stop(call *call) server.Ref {
 	for _, event := range []*clock.Handle{&call.giveUp, &call.next} {
 		if *event != 0 {
@@ -335,10 +335,10 @@ func (c *Calls) stop(call *call) server.Ref {
 	return server.Ref{}
 }
 
-// left is the Details.Call of a callback that nobody waits for, not even its sender.
+// left is the Details.CallbackOf of a callback whose sender has hung up.
 const left = -1
 
-// leave makes who was called hang up. The callback may be over by then, or its server may have ended, so that its
+// leave makes the called server hang up its callback. If the callback is over by then, or its server has ended, the
 // client finds out later.
 func (c *Calls) leave(nowNs int64, callback server.Ref) {
 	if r := callback.Request(); r != nil {

@@ -7,7 +7,7 @@ import (
 	"apfsim/sim/workload"
 )
 
-// plan is what the requests of a workload call.
+// plan lists the calls that the requests of a workload make.
 type plan struct {
 	workload *workload.Workload
 	requests [][]stage       // by Template.Request
@@ -16,11 +16,11 @@ type plan struct {
 	opened   []bool          // the streams, by client
 }
 
-// stage is calls that are made at the same time. The next stage begins when all of them are over, also
-// if one has failed before (k8s.io/apiserver, admission/plugin/webhook/validating/dispatcher.go).
+// stage is a group of calls that are made at the same time. The next stage begins when all of them are over, also if
+// one has failed before (k8s.io/apiserver, admission/plugin/webhook/validating/dispatcher.go).
 type stage []*callTarget
 
-// callTarget is who is called.
+// callTarget is a webhook or an aggregated server that requests call.
 type callTarget struct {
 	*workload.Call
 	index      int         // of the name among those of the plan
@@ -58,7 +58,7 @@ func newPlan(w *workload.Workload, aggregated func(name string) *aggregated) *pl
 	return p
 }
 
-// targetIndex returns the index of a name.
+// targetIndex returns the index of a target's name in the plan, and adds the name if it is new.
 func (p *plan) targetIndex(name string) int {
 	if i := slices.Index(p.targets, name); i >= 0 {
 		return i

@@ -42,14 +42,15 @@ type Calibration struct {
 	Demand      quantity.Duration `json:"demand" document:"required" jsonschema:"exclusiveMinimum=0s" jsonschema_description:"How long it executes alone on the server."`
 }
 
-// Interval is what a measured capacity is known to. A parameter without bounds is taken to be exact.
+// Interval is the 95 % confidence interval of each parameter of a measured capacity. A parameter without bounds is
+// exact.
 type Interval struct {
 	Cores      *Bounds `json:"cores,omitempty"`
 	Contention *Bounds `json:"contention,omitempty"`
 	Coherency  *Bounds `json:"coherency,omitempty"`
 }
 
-// Bounds are those of a 95 % interval.
+// Bounds are the ends of a 95 % confidence interval.
 type Bounds struct {
 	Low  float64  `json:"low,omitempty" jsonschema:"minimum=0" document:"maximum=1e6"`
 	High *float64 `json:"high,omitempty" jsonschema:"minimum=0" document:"maximum=1e6" jsonschema_description:"Without it there is no upper bound."`

@@ -67,15 +67,15 @@ func New(law *Capacity) *Machine {
 	return m
 }
 
-// Throughput returns how much demand n jobs at a time are served per unit of time, at the present factor of the
-// speed and number of busy cores: n·v(n).
+// Throughput returns the demand that n concurrent jobs are served per unit of time, n·v(n), at the present speed factor
+// and number of busy cores.
 func (m *Machine) Throughput(n int) float64 { return float64(n) * m.speedOf(float64(n)) }
 
 func (m *Machine) speedOf(n float64) float64 {
 	return m.factor * min(1, m.cores/n) / (1 + m.law.Contention*(n-1) + m.law.Coherency*n*(n-1))
 }
 
-// N returns how many jobs the machine works on.
+// N returns the number of jobs in service.
 func (m *Machine) N() int { return len(m.heap) }
 
 // Speed returns the speed v(n) at which each request progresses; without requests, that of a single one.
@@ -94,7 +94,7 @@ func (m *Machine) advance(nowNs int64) {
 	m.lastNs = nowNs
 }
 
-// changed works the speed out again, after advance.
+// changed recomputes the speed. It must follow advance.
 func (m *Machine) changed() {
 	m.speed = m.Speed()
 	m.Work.Set(m.lastNs, float64(m.N())*m.speed)

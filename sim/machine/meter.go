@@ -1,6 +1,6 @@
 package machine
 
-// Meter integrates a rate over time, from FromNs on: a rate that is in units of a second of work per second, over
+// Meter integrates a rate over the time from FromNs on. The rate is in seconds of work per second, the integral in
 // nanoseconds of work.
 type Meter struct {
 	FromNs int64 // what is before does not count

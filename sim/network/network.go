@@ -188,7 +188,7 @@ func (n *Network) Break(nowNs int64, r *server.Request) {
 	n.servers[r.Server].HangUpAll(nowNs, r)
 }
 
-// client returns a client of a workload, with its streams open.
+// client returns the state of a workload's client, whose random streams are open.
 func (n *Network) client(w *workload, index int) *client {
 	cl := &w.clients[index]
 	if !cl.opened {

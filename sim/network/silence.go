@@ -21,7 +21,7 @@ const (
 	dialTimeoutNs = 30_000_000_000
 )
 
-// silence makes a connection silent, until its client notices it.
+// silence marks a connection as silent, and schedules when its client will notice.
 func (n *Network) silence(nowNs int64, id int32, c *connection) {
 	switch {
 	case c.once:
@@ -35,7 +35,7 @@ func (n *Network) silence(nowNs int64, id int32, c *connection) {
 	c.notice = n.schedule(c.noticeNs, notices, id)
 }
 
-// notice ends a connection whose client has noticed that it is silent.
+// notice closes a silent connection when its client detects the silence.
 func (n *Network) notice(id int32) {
 	c := &n.connections[id]
 	c.notice = 0
@@ -44,8 +44,8 @@ func (n *Network) notice(id int32) {
 	}
 }
 
-// lose loses a request that a client has sent to where nobody answers, until it finds that out, by what
-// happens then, or has waited as long as it does.
+// lose handles a request that gets no response because its server is unreachable. Its client learns that at atNs, by an
+// event of the kind by, or at its own timeout if that is earlier.
 func (n *Network) lose(nowNs int64, r *server.Request, atNs int64, by int16) {
 	if d := r.Details; d != nil && d.ClientTimeoutNs > 0 && nowNs+d.ClientTimeoutNs < atNs {
 		atNs, by = nowNs+d.ClientTimeoutNs, hangsUp

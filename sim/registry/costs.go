@@ -53,7 +53,8 @@ type Costs struct {
 }
 
 const (
-	// roundNs is what a transaction costs: admission, validation and encoding are repeated in each. An assumption.
+	// roundNs is the cost of one transaction: admission, validation and encoding are repeated in each. It is an
+	// assumption.
 	roundNs = 50_000
 	// compressFrom is the size above which answers are compressed (pkg/endpoints/handlers/responsewriters).
 	compressFrom = 128 << 10
@@ -79,7 +80,7 @@ type Accept struct {
 	Uncompressed bool // no gzip
 }
 
-// encode returns what an answer of so many bytes costs, in nanoseconds.
+// encode returns the cost of encoding an answer of so many bytes, in nanoseconds.
 func (op *Operation) encode(bytes int64) int64 {
 	perKilobyte := op.encodedKilobyte()
 	if bytes > compressFrom && !op.Accept.Uncompressed {
@@ -88,7 +89,7 @@ func (op *Operation) encode(bytes int64) int64 {
 	return bytes * int64(perKilobyte) / 1000
 }
 
-// encodedKilobyte is what writing 1000 bytes costs. A custom resource has no protobuf.
+// encodedKilobyte is the cost of encoding 1000 bytes. A custom resource has no protobuf.
 func (op *Operation) encodedKilobyte() quantity.Duration {
 	if op.Accept.Protobuf && !op.resource.Custom {
 		return op.registry.costs.ProtobufKilobyte
@@ -96,12 +97,12 @@ func (op *Operation) encodedKilobyte() quantity.Duration {
 	return op.registry.costs.EncodedKilobyte
 }
 
-// fetch returns what it costs to receive objects from etcd, together of so many bytes, in nanoseconds.
+// fetch returns the cost of receiving objects with so many bytes in total from etcd, in nanoseconds.
 func (c *Costs) fetch(objects, bytes int64) int64 {
 	return objects*int64(c.EtcdObject) + bytes*int64(c.EtcdKilobyte)/1000
 }
 
-// walk returns what it costs to look at objects of a cache, with a selector or without, in nanoseconds.
+// walk returns the cost of visiting objects of a cache, with or without a selector, in nanoseconds.
 func (c *Costs) walk(objects int64, selects bool) int64 {
 	if selects {
 		return objects * int64(c.WalkedObject+c.MatchedObject)

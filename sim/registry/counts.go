@@ -82,7 +82,7 @@ func (c *counter) countsInCache() bool {
 	return c.resource.cache != nil && c.registry.settings.Rules.ListSeats == rules.ByBytes
 }
 
-// learn makes the server know what is there now.
+// learn sets the server's count and size of the resource to the present ones.
 func (c *counter) learn(nowNs int64) {
 	data := c.resource.data
 	c.known = estimate.Stats{Objects: data.Len()}
@@ -111,7 +111,7 @@ func (c *counter) stop() {
 // staleCount is the alarm after which a count is not used any more.
 type staleCount counter
 
-// Ring makes the server know that it does not know.
+// Ring makes the server forget the count, which is now too old.
 func (s *staleCount) Ring(int64) {
 	s.stale = clock.AlarmID{}
 	s.known.Stale = true

@@ -120,7 +120,7 @@ type Operation struct {
 	stream   stream
 }
 
-// none is a body without content.
+// none is an empty body.
 var none api.Body
 
 // NewOperation returns an operation to be filled in.
@@ -264,7 +264,7 @@ func (op *Operation) Abandon(nowNs int64) {
 	}
 }
 
-// resume goes on.
+// resume continues the operation at op.step.
 func (op *Operation) resume(nowNs int64) {
 	switch op.step {
 	case validating:
@@ -294,7 +294,7 @@ func (op *Operation) resume(nowNs int64) {
 	}
 }
 
-// dispatch begins what a valid request asks for.
+// dispatch starts the handler of a valid request.
 func (op *Operation) dispatch(nowNs int64) {
 	switch op.kind {
 	case get:
@@ -315,14 +315,14 @@ func (op *Operation) dispatch(nowNs int64) {
 	}
 }
 
-// read asks etcd for an object, and goes on at a step.
+// read reads an object from etcd, and continues at a step.
 func (op *Operation) read(nowNs int64, next step) {
 	op.work.Gets++
 	op.step = next
 	op.ask(nowNs)
 }
 
-// ask waits for an answer of etcd to a read.
+// ask schedules the end of a read from etcd.
 func (op *Operation) ask(nowNs int64) {
 	op.pending = true
 	if op.GivenNs >= 0 {

@@ -219,7 +219,7 @@ func (res *resource) lookup(nowNs int64, namespace, name string) *api.Object {
 	return res.data.Adopt(nowNs, namespace, name)
 }
 
-// cached returns an object as the cache has it, nil if it does not.
+// cached returns the cache's version of an object, nil if the cache does not have it.
 func (res *resource) cached(namespace, name string) *api.Object {
 	if res.cache == nil {
 		return nil

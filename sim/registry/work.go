@@ -108,7 +108,7 @@ func (w *Work) count(op *Operation, nowNs int64) {
 	w.EstimatedSeatNs += int64(op.Seats)*held + int64(op.FinalSeats)*op.AdditionalNs
 }
 
-// KeepWork goes on with the work of the registry that the server had before, of another release.
+// KeepWork continues the counts of the server's earlier registry, which was of another release.
 func (r *Registry) KeepWork(before *Registry) {
 	r.work = before.work
 	for _, w := range r.work {

@@ -9,10 +9,10 @@ import (
 // mostTemplateCalls is how many templates are remembered.
 const mostTemplateCalls = 1 << 16
 
-// templateCalls are what requests ask for whose query says it all, by their templates.
+// templateCalls caches, by template, the calls of requests that are fully described by their query.
 type templateCalls map[*Template]*api.Call
 
-// generatedPrefix is that of the names of objects that a workload creates without a name.
+// generatedPrefix begins the names of objects that a workload creates without a name.
 const generatedPrefix = "apfsim-"
 
 // call returns what a request asks for. A read shares its call with others of its template. A write has a body of

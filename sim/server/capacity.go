@@ -41,19 +41,19 @@ func (s *sharing) beginJob(nowNs, demandNs int64) (slot int32) {
 	return slot
 }
 
-// beginBehind begins to serve a demand that no request waits for.
+// beginBehind begins to serve a background demand: one that no request waits for.
 func (s *sharing) beginBehind(nowNs, demandNs int64) {
 	s.behind = append(s.behind, s.beginJob(nowNs, demandNs))
 }
 
-// endBehind ends such a demand, which Machine.Next has returned, at the time that it has returned.
+// endBehind ends a background demand that Machine.Next has returned, at the time that it returned.
 func (s *sharing) endBehind(nowNs int64, slot int32) {
 	s.Machine.End(nowNs, slot)
 	i := slices.Index(s.behind, slot)
 	s.behind = slices.Delete(s.behind, i, i+1)
 }
 
-// cancelBehind takes back all such demands, when the process ends.
+// cancelBehind cancels all background demands when the process ends.
 func (s *sharing) cancelBehind(nowNs int64) {
 	for _, slot := range s.behind {
 		s.Machine.Cancel(nowNs, slot)
@@ -77,7 +77,7 @@ func (s *sharing) End(nowNs int64, r *Request) {
 	s.requests[r.Details.capacitySlot] = nil
 }
 
-// Cancel takes back a demand that is no longer to be served.
+// Cancel removes a demand before it has been served.
 func (s *sharing) Cancel(nowNs int64, r *Request) {
 	s.Machine.Cancel(nowNs, r.Details.capacitySlot)
 	s.requests[r.Details.capacitySlot] = nil
@@ -110,7 +110,8 @@ func (s *Server) SetSpeed(nowNs int64, factor float64) {
 	s.moveEnd(nowNs)
 }
 
-// pace is what changes the speed of a server besides events of the scenario.
+// pace is the state behind changes of a server's speed that are no events of the scenario: the speeds of its capacity,
+// and the work for watch events.
 type pace struct {
 	speeds []machine.Speed // over time
 
@@ -130,7 +131,7 @@ const watchSecond = -1 // a second has passed
 
 const second = 1_000_000_000
 
-// setPace schedules what a scenario says of the speed. With a store, events cost what its table says unless
+// setPace schedules the speeds that a scenario gives. With a store, a watch event costs what the cost table says unless
 // the capacity says otherwise.
 func (s *Server) setPace(law *machine.Capacity, store *Store) {
 	s.pace = pace{speeds: law.Speed, eventNs: int64(law.WatchEvent)}
@@ -185,7 +186,7 @@ type work struct {
 	compressionNs int64 // for them
 }
 
-// serve notes that one more request is in service, or one less, where there is no capacity.
+// serve counts one more or one less request in service, on a server without a capacity.
 func (w *work) serve(nowNs int64, by int) {
 	w.serving += by
 	w.meter.Set(nowNs, float64(w.serving))

@@ -20,8 +20,8 @@ func (s *Server) Lose(nowNs int64) {
 	}
 }
 
-// end ends the process. What was in flight ends with it: all of its events are cancelled, and the
-// clients that wait for a response get none.
+// end ends the process. Requests in flight end with it: their events are cancelled, and clients that wait get no
+// response.
 func (s *Server) end(nowNs int64, how Disconnection) {
 	stopped := s.stage > Ready // in order, or not: it has been told to stop
 	s.freeze()
@@ -59,7 +59,8 @@ func (s *Server) end(nowNs int64, how Disconnection) {
 	}
 }
 
-// cancel takes back what a request has that ends with its server: events, memory, capacity.
+// cancel releases everything that a request holds when its server ends: its pending events, its memory and its share of
+// the capacity.
 func (s *Server) cancel(nowNs int64, r *Request) {
 	r.phase = abandoned
 	s.unschedule(&r.next)
@@ -74,7 +75,7 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	}
 }
 
-// giveUp ends a request whose server has ended.
+// giveUp ends a request whose server has ended. It counts as lost unless it was executed or rejected before.
 func (s *Server) giveUp(nowNs int64, r *Request, how Disconnection) {
 	r.Lost = r.FinishNs < 0 && r.Rejection == queueset.NotRejected
 	for _, givenUp := range s.runState.observers.givenUp {
@@ -105,14 +106,14 @@ func (s *Server) Break(nowNs int64, r *Request) {
 	s.discard(r)
 }
 
-// GivesUpNs returns when the client of a request gives up that gets no response; ok is false if it does
-// not.
+// GivesUpNs returns when the client of a request without a response reaches its own timeout; ok is false if it has
+// none.
 func (r *Request) GivesUpNs() (atNs int64, ok bool) {
 	d := r.Details
 	return r.ArrivalNs + d.ClientTimeoutNs, d.ClientTimeoutNs > 0 && !(r.IsWatch() && r.FinishNs >= 0)
 }
 
-// discard takes back a request that has ended in the middle of its way through flow control.
+// discard returns to the pool a request that has ended while flow control still referred to it.
 func (s *Server) discard(r *Request) {
 	r.Request = filter.Request{}
 	r.Bind(r)

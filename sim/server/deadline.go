@@ -28,7 +28,7 @@ func (s *Server) deadline(nowNs int64, r *Request) {
 	s.endContext(nowNs, r, Response{Status: StatusGatewayTimeout})
 }
 
-// expectHangUp schedules when the client of a request that has just arrived gives up.
+// expectHangUp schedules the timeout of the client of a request that has just arrived.
 func (s *Server) expectHangUp(nowNs int64, r *Request) {
 	if timeoutNs := r.Details.ClientTimeoutNs; timeoutNs > 0 {
 		r.Details.hangUp = s.events.Schedule(nowNs+timeoutNs, uint8(HangUp), Event{Kind: HangUp, Owner: s.index, Request: r})
@@ -53,7 +53,7 @@ func (s *Server) HangUpAll(nowNs int64, r *Request) {
 	s.leftBy(nowNs, r, BrokenConnection)
 }
 
-// leftBy ends a request whose client has gone, and learns why there is no response.
+// leftBy ends a request whose client has hung up; why is the failure that the client sees instead of a response.
 func (s *Server) leftBy(nowNs int64, r *Request, why Failure) {
 	if r.phase != atServer || r.Server != s.index || r.Answered() {
 		return
@@ -90,8 +90,8 @@ func (s *Server) endContext(nowNs int64, r *Request, response Response) {
 	s.finish(nowNs, r, response)
 }
 
-// stopExecution stops what happens in the execution of a request with Details, when its server crashes or
-// before.
+// stopExecution cancels whatever a request with Details waits for in its execution: at its deadline, when its client
+// hangs up, or when its server crashes.
 func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	s.unschedule(&r.next)
 	r.Details.Spent.end(nowNs, r.Details.step)
@@ -111,7 +111,7 @@ func (s *Server) stopExecution(nowNs int64, r *Request, crashed bool) {
 	}
 }
 
-// leaveCapacity takes a request from what serves it: the capacity, if there is one.
+// leaveCapacity removes a request from the machine that serves it, if the server has a capacity.
 func (s *Server) leaveCapacity(nowNs int64, r *Request) {
 	if s.capacity == nil {
 		s.work.serve(nowNs, -1)

@@ -54,7 +54,7 @@ func (s *Server) sent(nowNs int64, r *Request) {
 	s.moveSent(nowNs)
 }
 
-// stopSending takes back an answer of which the rest is not sent.
+// stopSending cancels an answer whose remainder is not sent.
 func (s *Server) stopSending(nowNs int64, r *Request) {
 	s.egress.Cancel(nowNs, r)
 	s.moveSent(nowNs)

@@ -5,7 +5,7 @@ import "apfsim/sim/clock"
 // Events is the queue of everything that is still to happen in a run.
 type Events = clock.Queue[Event]
 
-// Event is something that is to happen: to a server, a request, a client or an observer.
+// Event is an entry of the event queue. Kind says which of a server, a request, a client or an observer it concerns.
 type Event struct {
 	Kind    Kind
 	Owner   int16 // whose event it is, by index: the server's, or for ClientActs the workload's; for Connect what happens

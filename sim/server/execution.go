@@ -46,8 +46,8 @@ type Calls interface {
 	LatencyNs(r *Request) int64
 }
 
-// CallLateNs returns for how long a request waits for what the server has called beyond the latency of that: it was called
-// back, and the callback waits. It is 0 for a request that does not wait for a call.
+// CallLateNs returns for how long a request has waited for a call in excess of the call's drawn latency, because the
+// callback of the call has to wait. It is 0 for a request that does not wait for a call.
 func (s *Server) CallLateNs(nowNs int64, r *Request) int64 {
 	if r.Details == nil || r.Details.step != inCalls {
 		return 0

@@ -29,7 +29,7 @@ type etcdRead struct {
 	check  Ref
 }
 
-// asksEtcd says whether a request is a health check of which a read from etcd is a part.
+// asksEtcd says whether a request is a health check that reads from etcd.
 func (s *Server) asksEtcd(r *Request) bool {
 	return s.deps.Store != nil && isHealthCheck(&r.Attributes) && !slices.Contains(strings.Split(r.Query, "&"), "exclude=etcd")
 }

@@ -1,15 +1,15 @@
 package server
 
-// inFlight is the requests that a server has received and that are not over for it. It is kept only in
-// runs in which servers end, as the requests end with them.
+// inFlight keeps the requests that a server has received and not finished. It is maintained only in runs in which
+// servers can end, because a server that ends must end its requests.
 type inFlight struct {
 	tracked bool
 	first   Details     // the head of a ring of the Details of the requests, in the order of their arrival; no request itself
 	groups  [groups]int // requests in each; not kept for untracked
 }
 
-// group is who waits for a request while the server stops (k8s.io/apiserver,
-// server/filters/waitgroup.go and watch_termination.go).
+// group says which drain of a stopping server waits for a request (k8s.io/apiserver, server/filters/waitgroup.go and
+// watch_termination.go).
 type group uint8
 
 const (
@@ -35,7 +35,7 @@ func (f *inFlight) add(r *Request, g group) {
 	f.groups[g]++
 }
 
-// leaveServer takes a request out of those in flight, if it is one.
+// leaveServer removes a request from those in flight; it does nothing if the request is not among them.
 func (d *Details) leaveServer() {
 	if d.following != nil {
 		d.previous.following, d.following.previous = d.following, d.previous
@@ -43,7 +43,7 @@ func (d *Details) leaveServer() {
 	}
 }
 
-// groupOf returns who waits for a request that reaches the server now, if it stops later.
+// groupOf returns the group of a request that reaches the server now.
 func (s *Server) groupOf(r *Request) group {
 	switch {
 	case s.stage >= NotAccepting: // of the kinds that are served nevertheless
@@ -56,8 +56,8 @@ func (s *Server) groupOf(r *Request) group {
 	return requests
 }
 
-// leaveGroup is called when a request is answered: nobody waits for it any more. What follows if it was
-// the last one is an event of its own, because the present one is not over.
+// leaveGroup is called when a request is answered: a drain no longer waits for it. If the group becomes empty, the
+// server goes on by an event of its own, because the present event is not over.
 func (s *Server) leaveGroup(nowNs int64, r *Request) {
 	f, g := &s.process.inFlight, r.Details.group
 	if g == untracked || r.Details.following == nil { // the latter if the server has ended

@@ -7,7 +7,7 @@ import (
 	"apfsim/sim/metric"
 )
 
-// Stage is where a server is in its life.
+// Stage is the stage of a server's lifecycle.
 type Stage uint8
 
 // The stages, in their order.
@@ -25,7 +25,7 @@ func (s Stage) String() string {
 	return [...]string{"off", "starting", "ready", "stopping", "not accepting", "draining"}[s]
 }
 
-// Stage returns where the server is in its life.
+// Stage returns the server's stage.
 func (s *Server) Stage() Stage { return s.stage }
 
 // Listens says whether the server accepts connections.
@@ -81,7 +81,7 @@ const (
 	Silence
 )
 
-// processState is what a server knows of its own life.
+// processState is the state of the server's present process. The pending transitions are cancelled when it ends.
 type processState struct {
 	plan     Shutdown // of the release
 	startup  Startup
@@ -98,8 +98,7 @@ type processState struct {
 	stop     stop
 }
 
-// transition is something that happens to a server at a time known before: the Index of an Event of
-// the kind Lifecycle.
+// transition is a scheduled step of a server's lifecycle. It is the Index of an Event of the kind Lifecycle.
 type transition int32
 
 const (
@@ -119,13 +118,13 @@ const (
 	transitions
 )
 
-// transit makes a transition happen at a time, in place of an earlier or later one of its kind.
+// transit schedules a transition, in place of a pending one of its kind.
 func (s *Server) transit(atNs int64, t transition) {
 	s.drop(t)
 	s.process.pending[t] = s.events.Schedule(atNs, uint8(Lifecycle), Event{Kind: Lifecycle, Owner: s.index, Index: int32(t)})
 }
 
-// drop cancels a transition, if it is still to come.
+// drop cancels a pending transition.
 func (s *Server) drop(t transition) { s.unschedule(&s.process.pending[t]) }
 
 // lifecycle carries out an event of that kind.
@@ -177,8 +176,8 @@ func (s *Server) enter(nowNs int64, stage Stage) {
 	}
 }
 
-// newFilter gives the server the flow control of a process of which the controllers do not run yet: the
-// constructor of the controller digests an empty set of objects, so that only the mandatory ones exist.
+// newFilter gives the server the flow control of a process whose controllers do not run yet. The controller's
+// constructor digests an empty set of objects, so that only the mandatory ones exist.
 func (s *Server) newFilter(nowNs int64) {
 	s.filter, s.states, s.replaceable = nil, nil, nil
 	s.filter = filter.New(nowNs, s.settings(s.runState.objects.mandatory(s)), s)

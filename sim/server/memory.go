@@ -67,7 +67,8 @@ func (s *Server) Memory(nowNs int64) (usedBytes, peakBytes int64, ok bool) {
 	return usedBytes, base + m.topBytes, true
 }
 
-// take takes more memory, or gives it back. What was taken before counts, too: the window may have begun since.
+// take changes the memory in use by so many bytes. It first updates the maximum, because the window may have begun
+// since the last change.
 func (m *memory) take(nowNs, windowNs, bytes int64) {
 	if nowNs >= windowNs {
 		m.topBytes = max(m.topBytes, m.takenBytes, m.takenBytes+bytes)

@@ -172,8 +172,8 @@ func (r *Request) QueueIndex() int {
 // NoWorkload is the index of no workload, in Request.Workload.
 const NoWorkload = -1
 
-// InFlight says whether a request that is given up was queued or held seats. One that was rejected was
-// not, and neither was a watch that had been initialised.
+// InFlight says whether a request whose server ended was queued or held seats. A rejected request was not in flight,
+// and neither was an initialised watch.
 func (r *Request) InFlight() bool {
 	return r.Rejection == queueset.NotRejected && (r.FinishNs < 0 || r.KeepsSeats() && !r.IsWatch())
 }

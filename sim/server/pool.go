@@ -19,8 +19,8 @@ const (
 	over
 )
 
-// Ref refers to a request that may be over when it is looked at: its memory is then another one's. The zero value
-// refers to none.
+// Ref refers to a request that may be over when it is looked up. Its memory may have been reused by then, which the
+// reference detects. The zero value refers to none.
 type Ref struct {
 	request *Request
 	use     uint32
@@ -37,7 +37,7 @@ func (f Ref) Request() *Request {
 	return f.request
 }
 
-// Unserved says whether the request has not reached a server: it waits to be sent, or is lost on its way.
+// Unserved says whether the request has reached no server: it waits to be sent, or was lost on the way.
 func (r *Request) Unserved() bool { return r.phase == unserved }
 
 // NewRequest returns a request to fill in: its Template and TemplateID, Server, times, ID and attempt.
@@ -61,10 +61,10 @@ func (s *RunState) NewRequest() *Request {
 	return r
 }
 
-// Discard takes back a request that is not sent.
+// Discard returns to the pool a request that was not sent.
 func (s *RunState) Discard(r *Request) { s.recycle(r) }
 
-// recycle takes back a request that is over.
+// recycle returns a finished request to the pool.
 func (s *RunState) recycle(r *Request) {
 	if r.phase == over {
 		panic("server: a request is over twice")

@@ -24,7 +24,7 @@ type Handlers struct {
 	free       []*registryOp
 }
 
-// registryOp is a request that is handled.
+// registryOp is a request that the registry of its server executes. Details.RegistryOp is its index while it does.
 type registryOp struct {
 	index   int32
 	op      *registry.Operation
@@ -32,7 +32,7 @@ type registryOp struct {
 	counted int64 // initial events of objects that are only counted
 }
 
-// registryHost is one server, as its registry sees it. It implements registry.Host.
+// registryHost is the registry.Host of one server.
 type registryHost struct {
 	all       *Handlers
 	server    *Server
@@ -113,7 +113,8 @@ const (
 	minRequestTimeoutNs = 1_800_000_000_000
 )
 
-// know fills the caches of a resource at all servers, as if they had been there, when it is first asked for.
+// know fills the caches of a resource at all servers when it is first asked for. They are complete at once, as if they
+// had been filled before the run.
 func (h *Handlers) know(nowNs int64, r api.Resource) {
 	if h.known[r] {
 		return
@@ -196,13 +197,13 @@ func (h *Handlers) newRegistryOp() *registryOp {
 	return x
 }
 
-// release forgets a request that is over.
+// release frees the slot of a request that is over.
 func (h *Handlers) release(x *registryOp) {
 	*x = registryOp{index: x.index}
 	h.free = append(h.free, x)
 }
 
-// served is called when what Server.serve or Server.send has begun is done.
+// served is called when the work that Server.serve or Server.send began is done.
 func (h *Handlers) served(nowNs int64, r *Request) {
 	h.operations[r.Details.RegistryOp].op.Served(nowNs)
 }

@@ -97,7 +97,7 @@ type Transport struct {
 	Server     int16 // index of the server that it was sent to
 }
 
-// serving is what only servers know of a request.
+// serving is the state of a request that only servers read and write.
 type serving struct {
 	// next is the event that comes next: its time-out while it waits, the end of a step while it executes,
 	// then its release, or its end if it is a watch; 0 without one.
@@ -167,7 +167,7 @@ type CallDetails struct {
 	Parent       int64 // of a callback: the ID of the request during whose execution it was sent; 0 for others
 }
 
-// RegistryResult is the result of a request in the registry of its server. Handlers write it.
+// RegistryResult is the result of a request in its server's registry. Handlers write it.
 type RegistryResult struct {
 	RegistryOp int32      // its number among those that are handled; 0 for none
 	Answer     api.Answer // with status 0 until then, and if flow control has rejected it
@@ -182,8 +182,8 @@ func (d *Details) reset() {
 // InQueue returns the request as its level's queues know it.
 func (r *Request) InQueue() *queueset.Request { return &r.Request.Request.Request }
 
-// Watchers returns how many open watches are interested in what the request changes; ok is false
-// for one that is not estimated by them.
+// Watchers returns the number of open watches that are interested in the change that the request makes; ok is false if
+// its seats are not estimated from watches.
 func (r *Request) Watchers() (n int, ok bool) { return r.Kind().Watchers() }
 
 // AtDeadline says whether the request was rejected because it was still queued at its deadline,
@@ -202,7 +202,7 @@ func (r *Request) Answered() bool {
 	return r.Status != 0
 }
 
-// Unnumbered is the ID of a request that is to be called by its Number.
+// Unnumbered is the ID of a request that takes its Number as ID when a server receives it.
 const Unnumbered = -1
 
 // Outcome is the state of a request: how far it is, and how it ended.

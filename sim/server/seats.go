@@ -9,8 +9,8 @@ import (
 	"apfsim/sim/quantity"
 )
 
-// Seats are other numbers than those by which kube-apiserver estimates the seats of requests. No flag of a server sets
-// them, so that a run with them shows what would happen if one did. What is not given is as in the release.
+// Seats replace the numbers by which kube-apiserver estimates the seats of requests. No flag of a server sets them: a
+// run with them shows the effect of other constants. A number that is not given is that of the release.
 type Seats struct {
 	Constant int `json:"constant,omitempty" jsonschema:"minimum=1" document:"maximum=10000" jsonschema_description:"Seats of every list, and of every watch that begins with one, whatever it lists and its level allows."`
 	Maximum  int `json:"maximum,omitempty" jsonschema:"minimum=1" document:"maximum=10000" jsonschema_description:"Most seats of a list, before the cap of its level; without it 100 from 1.34 on, and 10 before."`
@@ -86,7 +86,7 @@ const (
 	seatsAfterwards  = "writes take seats after their execution from 1.24 on"
 )
 
-// widths says whether requests have different numbers of seats.
+// widths says whether the estimated seats of requests differ.
 func widths(r *rules.Rules) bool { return r.ListSeats != rules.FixedSeats }
 
 func byBytes(r *rules.Rules) bool { return r.ListSeats == rules.ByBytes }

@@ -16,7 +16,7 @@ type WatchTraffic struct {
 	Received, DelaySumNs, DelayMaxNs int64
 }
 
-// record counts an event that was sent to so many watchers.
+// record counts an event and the number of watchers to which it was sent.
 func (s *WatchTraffic) record(nowNs int64, e *api.Event, watchers int) {
 	s.Events += int64(watchers)
 	if e.Object == nil {

@@ -1,6 +1,6 @@
 package server
 
-// Spent is how the execution of a request has used its time so far. Its server writes it.
+// Spent divides the time that the execution of a request has taken so far. Its server writes it.
 type Spent struct {
 	CallsNs    int64 // it waited for what the server has called
 	ServedNs   int64 // the machine worked for it
@@ -12,7 +12,7 @@ type Spent struct {
 	demandNs int64 // of the machine or the network, in the present step
 }
 
-// begin notes that a step begins, which demands so much of the machine or the network.
+// begin records the start of a step and its demand of the machine or the network.
 func (s *Spent) begin(nowNs, demandNs int64) { s.sinceNs, s.demandNs = nowNs, demandNs }
 
 // end adds the time of the step that ends or is stopped.

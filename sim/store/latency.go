@@ -43,13 +43,14 @@ func (s *Store) readFor(nowNs, aloneNs int64, done clock.Alarm) {
 	s.alarms.Set(nowNs+aloneNs, done)
 }
 
-// Check is Read for a health check of a server. It draws the latency from a stream of the caller, so that those of the
-// requests do not depend on it.
+// Check is a Read for a health check of a server. The latency comes from the caller's stream, so that health checks do
+// not change the latencies of requests.
 func (s *Store) Check(nowNs int64, stream *random.Stream, done clock.Alarm) {
 	s.readFor(nowNs, s.drawAside(stream), done)
 }
 
-// ReadAside is Check for what a server does besides, which takes no part in the capacity. The caller may cancel the alarm.
+// ReadAside is a Check that takes no part in the capacity of the store, for background reads of a server. The caller
+// may cancel the alarm.
 func (s *Store) ReadAside(nowNs int64, stream *random.Stream, done clock.Alarm) clock.AlarmID {
 	return s.alarms.Set(nowNs+s.drawAside(stream), done)
 }
@@ -83,7 +84,7 @@ type sharing struct {
 	nextEnd clock.AlarmID // when the machine ends the next one
 }
 
-// newSharing returns the calls of one kind to a new store.
+// newSharing returns the state of one kind of calls, of which none is in progress.
 func newSharing(alarms *clock.Alarms, law *machine.Capacity) *sharing {
 	c := &sharing{Machine: machine.New(law), alarms: alarms}
 	for _, speed := range law.Speed {

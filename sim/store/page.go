@@ -81,8 +81,8 @@ func (r *Resource) Page(revision int64, namespace, start string, limit, matches 
 	return p, nil
 }
 
-// view is the state of a resource at an old revision, by what has changed since. It is brought up to date when
-// it is used, so that several pages of one list cost as much as one.
+// view is the state of a resource at an old revision, stored as the changes since. It is updated when it is used, so
+// that several pages of one list cost as much as one.
 type view struct {
 	revision int64
 	upTo     int64 // the version up to which events are in it

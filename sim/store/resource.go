@@ -23,7 +23,7 @@ type Resource struct {
 	listeners             []func(nowNs int64, e *api.Event)
 }
 
-// id is what a resource's objects are known by.
+// id identifies an object within its resource.
 type id struct{ namespace, name string }
 
 // entry is an object under its key.

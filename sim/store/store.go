@@ -71,7 +71,7 @@ type Store struct {
 	resync clock.AlarmID
 }
 
-// New returns a store at revision 1 that has the objects that are only counted. The seed is that of the latencies.
+// New returns a store at revision 1 with the counted objects. seed seeds the latencies.
 func New(alarms *clock.Alarms, settings Settings, seed uint64, counts []Count) *Store {
 	s := &Store{alarms: alarms, settings: settings, revision: first, byName: map[api.Resource]*Resource{}}
 	s.reads.open(seed, "read", settings.Read)

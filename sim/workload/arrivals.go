@@ -77,7 +77,8 @@ func (w *Workload) ExpectedArrivals(duration quantity.Duration) float64 {
 	return w.bounded(n * float64(w.Clients))
 }
 
-// bounded returns how many of n requests all clients send, if each sends its list only once.
+// bounded limits the number n of requests of all clients by the length of their lists, if each client sends its list
+// only once.
 func (w *Workload) bounded(n float64) float64 {
 	if w.Order == Once {
 		return min(n, float64(len(w.Requests))*float64(w.Clients))
@@ -95,9 +96,9 @@ type Process interface {
 
 var never = math.Inf(1)
 
-// New returns an open-loop process of which nobody wants to hear after endNs, nil
-// for arrivals of another kind. The process calls open for the stream it draws from. A Poisson process is
-// in the room that is given. Index is that of the client among so many.
+// newProcess returns the open-loop arrival process of one client, nil for other kinds of arrivals. Arrivals after endNs
+// are not needed. The process calls open for the stream from which it draws. A Poisson process is stored in room. index
+// is the index of the client among the clients of the workload.
 func newProcess(a *Arrivals, index, clients int, open func(*random.Stream), endNs int64, room *poissonProcess) Process {
 	switch {
 	case a.Constant != nil:

@@ -77,7 +77,7 @@ func (r *recorder) wait(nowNs int64) {
 	newTimer(r.client, r.happen).in(nowNs, int64(min(gapNs, random.LongestNs/2)))
 }
 
-// happen lets one event happen.
+// happen queues one new event and schedules the next.
 func (r *recorder) happen(nowNs int64) {
 	r.wait(nowNs)
 	r.record(happening{nowNs, r.arrivals.IntN(r.settings.Objects), r.arrivals.IntN(r.settings.Reasons)})

@@ -15,8 +15,8 @@ import (
 // leastArrivals is the least number of requests of which it is compared how they are spread over the time.
 const leastArrivals = 20
 
-// burstStatistics are those that say how much the counts of arrivals vary: the index of dispersion in windows of several
-// lengths, the count of the largest second, and the autocorrelation of the counts of seconds.
+// burstStatistics returns the statistics of how much the counts of arrivals vary: the index of dispersion in windows of
+// several lengths, the count of the largest second, and the autocorrelation of the counts of seconds.
 func burstStatistics() (all []statistic) {
 	add := func(name, unit string, get func(*shape.Counts) (float64, bool)) {
 		all = append(all, statistic{name, unit, false, true, func(r requests) (float64, bool) {
@@ -64,7 +64,7 @@ type run struct {
 	workloads []windows
 }
 
-// windows are what is counted and timed in windows.
+// windows are the counts and times of requests, by window.
 type windows struct {
 	arrivals  *shape.Counts
 	latencies *shape.Latencies
@@ -80,7 +80,7 @@ type observed struct {
 	bySeed map[uint64]*run
 }
 
-// observer returns what counts and times the requests of a run.
+// observer returns an observer that counts and times the requests of a run.
 func (o *observed) observer(sc *scenario.Scenario) server.Observer {
 	fromNs, toNs := int64(sc.Spec.Warmup.Duration), int64(sc.Spec.Duration)
 	r := &run{total: newWindows(fromNs, toNs)}
@@ -104,7 +104,7 @@ func (o *observed) observer(sc *scenario.Scenario) server.Observer {
 	}
 }
 
-// take returns a run with what was observed of it, which is no longer kept.
+// take returns what was observed of a run, and forgets it.
 func (o *observed) take(replication *collect.Replication) *run {
 	o.Lock()
 	defer o.Unlock()

@@ -39,19 +39,22 @@ type Check struct {
 	Within   int     `json:"within"` // rows whose recorded value is in the interval
 	Rows     []Row   `json:"rows"`   // of all requests, then by priority level, then by workload
 	Moved    []Moved `json:"moved"`  // workloads whose requests went elsewhere than recorded
-	// NotFitted is what the scenario as a whole does not have: fit.Bursts, if the counts of all requests vary otherwise
-	// than recorded though those of the workloads do not, because these send at the same times.
+	// NotFitted lists properties of the log that the scenario as a whole lacks: fit.Bursts, if the counts of all
+	// requests vary otherwise than recorded although those of each workload do not, because the workloads send at the
+	// same times.
 	NotFitted []string `json:"notFitted"`
-	// SlowTimes says that requests were slow together at times, as they are not in the scenario; "" if they were not.
+	// SlowTimes says that in the log, but not in the scenario, requests were slow at the same times; "" if that is not
+	// so.
 	SlowTimes string `json:"slowTimes"`
-	// Disagrees says how a scenario with a capacity is so far from the log that the capacity does not explain how fast the server was; "" if it may.
+	// Disagrees says how the log differs from a scenario with a capacity by so much that the capacity cannot explain
+	// the speed of the server; "" if it can.
 	Disagrees string `json:"disagrees"`
 	Skipped   string `json:"skipped"` // why some statistics are not compared; "" if all are
 
 	// WaitErrors is how much the recorded waits are too long; null if this is unknown. The upper bounds of the
 	// intervals of waits contain it.
 	WaitErrors *result.Distribution `json:"waitErrors"`
-	// WaitMarginNs is what the upper bounds of the intervals of waits contain in its place.
+	// WaitMarginNs widens the upper bounds of the intervals of waits if WaitErrors is unknown.
 	WaitMarginNs int64 `json:"waitMarginNs"`
 
 	missed map[int]string // of the workloads whose bursts are not those of the scenario, the first statistic that says so
@@ -195,7 +198,7 @@ func compareFlows(f *fit.Fitted, run *collect.Replication, moved map[Moved]bool)
 	}
 }
 
-// requests is what the statistics of a group of requests are read from.
+// requests are the measures of a group of requests from which statistics are read.
 type requests struct {
 	counts          *metric.Counts
 	wait, execution *result.Distribution
@@ -217,7 +220,7 @@ func (s *statistic) value(r requests) (float64, bool) {
 	return s.get(r)
 }
 
-// statistics are those that are compared.
+// statistics are the statistics that are compared between the log and the runs.
 var statistics = func() (all []statistic) {
 	for _, c := range []struct {
 		name    string
@@ -271,7 +274,7 @@ var statistics = func() (all []statistic) {
 // slowest begins the names of the statistics of the slowest times.
 const slowest = "slowest "
 
-// farOff is by how much a time of the log must be beyond those of the runs to be told.
+// farOff is the ratio beyond the times of the runs from which on a time of the log is reported.
 const farOff = 1.25
 
 // slow says whether a row is of a slowest time that the scenario does not have.
@@ -365,7 +368,7 @@ func ofGroup(g *result.Group, in windows) requests {
 // requests, which are the long ones.
 const leastKnown = 0.9
 
-// ofTally returns the tally as a run has it.
+// ofTally converts a tally to the form in which runs have their measures.
 func ofTally(t *fit.Tally) requests {
 	distribution := func(h *measure.Histogram) *result.Distribution {
 		if h.N == 0 {

@@ -38,7 +38,7 @@ func newWaitErrors(r *fit.RecordedStatistics) *waitErrors {
 	return e
 }
 
-// tailShare is the part of the errors that stands for a tail.
+// tailShare is the part of the errors, the longest, to which the tail is fitted.
 const tailShare = 0.1
 
 // fitTail estimates the index of the tail: the mean of the logarithms of the greatest errors divided by the one below
@@ -56,7 +56,7 @@ func (e *waitErrors) fitTail() {
 	}
 }
 
-// draw draws one error: one of those that are known, or from the tail.
+// draw draws one error: a known one, or one from the fitted tail.
 func (e *waitErrors) draw(random *rand.Rand) float64 {
 	i, n := random.IntN(len(e.ns)), len(e.ns)
 	if i < n-e.tail {

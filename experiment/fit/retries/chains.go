@@ -15,13 +15,13 @@ type Backoff struct {
 	LowNs, HighNs float64
 	Factor        float64
 	Most          int
-	// Rejected is the probability that a retry is rejected, too, and Share is the part of the rejected requests, of those
-	// whose client has not given up, that are sent again.
+	// Rejected is the probability that a retry is rejected as well. Share is the part of the rejected requests that are
+	// sent again, among those whose client has not given up.
 	Rejected, Share float64
 }
 
-// Jitter returns by which part the longest wait is longer than the shortest one, with two digits; 0 if they are the same
-// as far as the delays are known.
+// Jitter returns by which part the longest wait exceeds the shortest, with two digits; 0 if the delays do not show a
+// difference.
 func (b *Backoff) Jitter() float64 {
 	if j := b.HighNs/b.LowNs - 1; j > 0.05 {
 		return math.Round(100*j) / 100
@@ -41,7 +41,8 @@ func (b *Backoff) Value() (value map[string]any, text string) {
 		fmt.Sprintf("%s, and %v times as long each time, up to %d times", text, b.Factor, b.Most)
 }
 
-// Range returns between which times a client waits before it sends a request again that has been sent again n times.
+// Range returns the shortest and the longest wait before a client sends a request again that it has already sent again
+// n times.
 func (b *Backoff) Range(n int) (lowNs, highNs float64) {
 	grown := math.Pow(b.Factor, float64(n))
 	return b.LowNs * grown, b.HighNs * grown
@@ -162,8 +163,8 @@ func (d *Delays) Fit(rejections float64) (best Backoff, ok bool) {
 	return best, least < without-leastFit
 }
 
-// sharpen subtracts from the numbers of each coarse bin what they would be with the mean rate of the bins within an octave.
-// Where requests are rejected, there are more for a while, which is not the trace of a back-off.
+// sharpen subtracts from each coarse bin the count that the mean rate of the bins within an octave predicts. More
+// requests than usual follow rejections for a while, whatever the back-off is.
 func sharpen(v []float64) {
 	const around = perOctave / coarse
 	rates := make([]float64, len(v)+1) // sums of them
@@ -196,7 +197,7 @@ func squares(y, x, z, weight []float64) (left, share float64) {
 	return yy - base*xy - share*zy, share
 }
 
-// Factors are those that are tried.
+// Factors are the growth factors of a back-off that are tried.
 var Factors = [...]float64{1, 1.5, 2, 3}
 
 // Chains says which requests are retries with a back-off. Where requests of the same key are so many that others arrive
@@ -211,7 +212,7 @@ type Chains struct {
 	sum   float64 // of the probabilities, less the requests that were taken for retries
 }
 
-// chain is what is known of a key with rejected requests.
+// chain is the state of one key with rejected requests.
 type chain struct {
 	sinceNs int64   // the first of them
 	endNs   []int64 // of rejected requests, in order

@@ -22,7 +22,7 @@ const (
 	unequal     = 0.02      // of a count: by this, requests that are not retries can be more where others are rejected
 )
 
-// Delays counts the delays after which requests follow rejected ones, and with them ones that were not.
+// Delays counts the delays after which requests follow rejected ones and, for comparison, accepted ones.
 type Delays struct {
 	rejected, executed int64 // requests that are followed
 	after, control     [delayBins]uint32

@@ -28,15 +28,15 @@ const (
 // Second is the unit of Retry-After, in nanoseconds.
 const Second = 1_000_000_000
 
-// ControlNs is the time from the moment at which a retry is due to one at which nothing is due.
+// ControlNs is the time from when a retry is due to a control moment, at which none is due.
 const ControlNs = 457_000_000
 
 // retryAftersNs are the times of Retry-After that flow control asks for. The logs of real servers do not say
 // which.
 var retryAftersNs = [...]int64{1 * Second, 2 * Second, 4 * Second, 8 * Second, 16 * Second, 32 * Second}
 
-// Followed counts the rejected requests of a stream, and those that were followed by another one, by the time
-// after which that was due. If the Retry-After of all rejections is known, only the first of these is used.
+// Followed counts the rejected requests of a stream, and how many of them were followed by another request when a retry
+// was due. If the Retry-After of all rejections is known, only the first due time is used.
 type Followed struct {
 	Rejected int64
 	Asked    int64 // of the rejected ones, those whose Retry-After is known
@@ -60,7 +60,7 @@ func (f *Followed) Merge(g *Followed) {
 	}
 }
 
-// Counts are numbers of requests by the time after which they were due and by the tolerance.
+// Counts are numbers of requests by Retry-After and by tolerance.
 type Counts [len(retryAftersNs)][len(tolerancesNs)]int64
 
 // Rule says which requests are retries.
@@ -156,7 +156,7 @@ func (m *Matcher) Reject(key string, endNs, retryAfterNs, nowNs int64) {
 	}
 }
 
-// forget removes what can no longer be retried.
+// forget removes rejections whose retry can no longer arrive.
 func (r *rejections) forget(nowNs, toleranceNs int64) {
 	for len(r.dueNs) > 0 && r.dueNs[0]+toleranceNs < nowNs {
 		r.dueNs = r.dueNs[1:]

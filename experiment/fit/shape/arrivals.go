@@ -13,8 +13,8 @@ type Arrivals struct {
 	Text           string // for people
 	StartNs, EndNs int64  // of the workload; 0: that of the run
 	Closed         bool   // requests are sent after responses
-	// Gain is by how much the logarithm of the likelihood of the arrivals is greater than that of a Poisson process
-	// with one rate, infinite if arrivals are not random.
+	// Gain is the increase of the log-likelihood of the arrivals over a Poisson process with one rate; infinite if
+	// arrivals are not random.
 	Gain     float64
 	Notes    []string
 	periodNs float64 // of the requests of a client, if they are constant
@@ -154,8 +154,8 @@ func (o *Observations) ramping(segments []segment, local float64, startNs, endNs
 		Text: fmt.Sprintf("%s, %d rates from %s to %s", process, len(segments), rate(least), rate(most))}
 }
 
-// evenly says whether the clients sent requests all the time at the mean of the intervals between these, as far
-// as the number of requests shows.
+// evenly says whether the clients sent requests during the whole time at the mean interval, as far as the number of
+// requests shows.
 func (o *Observations) evenly(startNs, endNs int64) bool {
 	mean := o.gaps.Mean()
 	if mean <= 0 {
@@ -270,8 +270,8 @@ func (s *segment) slope(beginNs int64) float64 {
 	return 12 * late
 }
 
-// late returns by which part of the length the mean of the times is behind the middle of the segment, at most 1/6: that
-// of a rate that increases from 0.
+// late returns how far the mean arrival time lies behind the middle of the segment, as a part of its length. It is at
+// most 1/6, which is the value of a rate that grows linearly from 0.
 func (s *segment) late(beginNs int64) float64 {
 	if s.n == 0 || s.sumNs == 0 {
 		return 0
@@ -280,7 +280,7 @@ func (s *segment) late(beginNs int64) float64 {
 	return max(-1./6, min(1./6, late))
 }
 
-// changePenalty is by how much a change of the rate must increase the logarithm of the likelihood of the counts.
+// changePenalty is the increase of the log-likelihood of the counts that a change of the rate must bring.
 var changePenalty = 2 * math.Log(bins)
 
 // segments divides the time into parts of constant rates. Each change must increase the logarithm of the
@@ -335,8 +335,8 @@ func (s *segment) likelihood(beginNs int64) float64 {
 	return likelihood(float64(s.n), float64(s.lengthNs)) + 6*float64(s.n)*late*late
 }
 
-// likelihood returns the logarithm of the greatest likelihood of a count of a Poisson process, without the terms that do
-// not depend on how the time is divided.
+// likelihood returns the greatest log-likelihood of a count of a Poisson process, without the terms that do not depend
+// on how the time is divided.
 func likelihood(n, length float64) float64 {
 	if n == 0 {
 		return 0
@@ -393,8 +393,8 @@ func (o *Observations) halves(from, to int, penalty float64) (n, gain float64, e
 	return n, whole, []int{to}
 }
 
-// changes returns how much greater the logarithm of the likelihood of the arrivals is with the rates of the segments
-// than with one rate.
+// changes returns the increase of the log-likelihood of the arrivals when they have the rates of the segments instead
+// of one rate.
 func (o *Observations) changes(segments []segment, startNs, endNs int64) (gain float64) {
 	for _, s := range segments {
 		if s.n > 0 {
@@ -423,8 +423,8 @@ func (o *Observations) active(dispersion float64) (segments []segment, startNs, 
 	return merged(segments), startNs, endNs
 }
 
-// merged joins neighbours whose rates do not differ by more than chance: those at the bounds can be such, because
-// the workload began or ended within a bin.
+// merged joins neighbouring segments whose rates differ by no more than chance. The first and last segments can be
+// such, because the workload began or ended within a bin.
 func merged(segments []segment) []segment {
 	joined := segments[:1]
 	for _, b := range segments[1:] {

@@ -6,11 +6,13 @@ type Calibration struct {
 	DemandNs float64
 }
 
-// same is the greatest ratio of the demands of a kind in a log and when it was measured, with which they are taken for the same requests.
+// same bounds the ratio between the demand of a kind in the log and the one at calibration. Beyond it, the log is taken
+// to have other requests.
 const same = 2
 
-// OfKnownLaw returns what logs say of a capacity that is known. If it is known with which requests it was measured, its cores become those with which the
-// server has the same throughput of the demands of the logs. There are no intervals, and no delays.
+// OfKnownLaw returns the estimate for a capacity that is given. If the requests that it was calibrated with are known,
+// its number of cores is scaled until the server has the calibrated throughput with the demands of the logs. There are
+// no intervals and no delays.
 func OfKnownLaw(l Law, calibrated *Calibration, logs ...[]Execution) *Estimate {
 	e := &Estimate{Law: l, Identifiable: true, Inflation: 1}
 	m := newModel(e.join(logs))
@@ -25,8 +27,9 @@ func OfKnownLaw(l Law, calibrated *Calibration, logs ...[]Execution) *Estimate {
 	return e
 }
 
-// scaled returns a law with the cores with which the throughput of the kind with which it was measured is the same as then. It is the law itself
-// if the kind is rare, or if its demand is so different that these are other requests, or another server; unlike is how many times as long it is then.
+// scaled returns the law with its cores scaled so that the throughput of the calibrated kind is the same as at
+// calibration. It returns the law unchanged if the kind is rare, or if its demand differs so much that these must be
+// other requests or another server; unlike is then the ratio of the demands, otherwise 0.
 func (m *model) scaled(l Law, c *Calibration) (scaled Law, unlike float64) {
 	scaled = l
 	for range 20 { // demands depend on the cores, though less than in proportion

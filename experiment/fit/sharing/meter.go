@@ -7,8 +7,8 @@ import (
 	"apfsim/sim/machine"
 )
 
-// Meter returns the demands of executions under a law. It is given them in the order of their arrival, and forgets
-// them when they have ended.
+// Meter computes the demands of executions under a law. Executions are added in the order of their arrival, and
+// forgotten when they have ended.
 type Meter struct {
 	demand func(tag any, ns float64)
 
@@ -17,7 +17,7 @@ type Meter struct {
 	order   int64
 }
 
-// endless is a demand that no execution is served.
+// endless is a demand so large that no execution is ever served it.
 const endless = 1 << 46 // 19 hours
 
 // change is a beginning or an end of an execution.
@@ -34,7 +34,7 @@ func NewMeter(l Law, demand func(tag any, ns float64)) *Meter {
 	return &Meter{demand: demand, server: machine.New(l.capacity())}
 }
 
-// capacity returns a law as that of a machine.
+// capacity converts the law to the capacity of a machine.
 func (l Law) capacity() *machine.Capacity {
 	c := &machine.Capacity{Cores: l.Cores, Contention: l.Contention, Coherency: l.Coherency}
 	if math.IsInf(l.Cores, 1) {
@@ -43,7 +43,7 @@ func (l Law) capacity() *machine.Capacity {
 	return c
 }
 
-// Add adds an execution, which takes some time, of a request that has arrived at arrivalNs, not before those that were added before.
+// Add adds an execution of a positive length, whose request arrived at arrivalNs. Arrivals must not decrease.
 func (m *Meter) Add(arrivalNs, beginNs, endNs int64, tag any) {
 	m.advance(arrivalNs)
 	m.order++

@@ -131,7 +131,8 @@ func spread(sums *[blocks]float64) (sum, variance float64) {
 // what is predicted from that alone is an instrument.
 func (s *search) instrument(near float64) (x, low, high float64) {
 	least, greatest := s.lower[0], greatest[0]
-	// zero returns where the dependence falls below z: the more the server is thought to be shared, the smaller are the demands of busy moments.
+	// zero returns where the dependence falls below z. It decreases with contention: the more the executions share, the
+	// smaller are the demands that they have in busy moments.
 	zero := func(z float64) float64 {
 		above := func(x float64) bool { return s.model.dependence(s.law(point{x})) > z }
 		const step = 1.05
@@ -158,7 +159,7 @@ func (s *search) instrument(near float64) (x, low, high float64) {
 	return zero(0), zero(student), zero(-student)
 }
 
-// ending is an execution that ends when each has been served so much.
+// ending is an execution that ends when each execution has been served a certain demand.
 type ending struct {
 	served float64
 	index  int

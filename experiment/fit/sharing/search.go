@@ -5,7 +5,7 @@ import "math"
 // point is a law as the search moves it: 1/c and σ.
 type point [2]float64
 
-// greatest are the greatest values of a point that are tried.
+// greatest are the upper bounds of the coordinates of a point.
 var greatest = point{1, 3}
 
 // search finds the law with the greatest likelihood.
@@ -38,7 +38,8 @@ func (s *search) cores(x float64) float64 {
 	return 1 / x
 }
 
-// smooth makes the densities those of demands under a law. All laws are compared with the same bandwidths.
+// smooth sets the bandwidths of the kernel densities from the demands under the law of a point. All laws are then
+// compared with the same bandwidths.
 func (s *search) smooth(p point) {
 	s.model.setWidths(s.law(p))
 	s.tried, s.order = map[point]*trial{}, nil
@@ -91,7 +92,7 @@ func (s *search) climb(p point, finest float64, free ...int) point {
 	return p
 }
 
-// start returns the best point in which one coordinate is not 0, on a scale.
+// start returns the best point with only coordinate k above its lower bound, among values on a geometric scale.
 func (s *search) start(k int) point {
 	best := s.lower
 	for x := greatest[k]; x > max(s.lower[k], s.least[k]); x /= 1.5 {
@@ -103,8 +104,8 @@ func (s *search) start(k int) point {
 	return best
 }
 
-// ridge returns the point with the greatest likelihood whose coordinate k is that of p, which is climbed from p and from
-// where the other is alone: there can be two hills.
+// ridge returns the point with the greatest likelihood among those whose coordinate k is that of p. It climbs from p
+// and from the best point with the other coordinate alone, because there can be two local maxima.
 func (s *search) ridge(p point, k int) point {
 	other := 1 - k
 	best := s.climb(p, coarse, other)

@@ -86,10 +86,10 @@ func newTimeline(executions []Execution) *timeline {
 	return t
 }
 
-// Most returns how many requests of a log execute at a time at most.
+// Most returns the greatest number of requests that execute at the same time.
 func Most(log []Execution) int { return newTimeline(log).mostAtOnce }
 
-// Busiest returns how many requests of a log execute at least when those end that are the busiest hundredth.
+// Busiest returns the 99th percentile of the number of executing requests, over the ends of executions.
 func Busiest(log []Execution) int {
 	t := newTimeline(log)
 	n := make([]int, 0, len(log))
