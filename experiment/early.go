@@ -8,10 +8,10 @@ import (
 	"apfsim/sim/server"
 )
 
-// fate finds out during a run that one of its thresholds can no longer hold, so that the run can be ended early. It
+// earlyFailure finds out during a run that one of its thresholds can no longer hold, so that the run can be ended early. It
 // counts the requests that break the threshold, such as those that waited too long, and compares their number with the
 // number that the threshold tolerates among all requests that can arrive.
-type fate struct {
+type earlyFailure struct {
 	threshold *metric.Threshold
 	breaking  int64
 	tolerated int64 // how many requests may break the threshold so that it can still hold
@@ -20,11 +20,11 @@ type fate struct {
 	decided   func()
 }
 
-// newFate returns the fate of a threshold of a run; nil if it is known only at the end. sent is how many requests of each
+// newEarlyFailure returns the early failure of a threshold of a run; nil if it is known only at the end. sent is how many requests of each
 // workload arrive at most after the warm-up; workloads that are not in it may send any number. decided is called once, as
 // soon as the threshold cannot hold any more.
-func newFate(sc *scenario.Scenario, t *metric.Threshold, sent map[string]int64, decided func()) *fate {
-	f := &fate{threshold: t, fromNs: int64(sc.Spec.Warmup.Duration), decided: decided, matches: make([]bool, len(sc.Spec.Workload))}
+func newEarlyFailure(sc *scenario.Scenario, t *metric.Threshold, sent map[string]int64, decided func()) *earlyFailure {
+	f := &earlyFailure{threshold: t, fromNs: int64(sc.Spec.Warmup.Duration), decided: decided, matches: make([]bool, len(sc.Spec.Workload))}
 	for _, tag := range t.Tags {
 		if tag.Name != metric.TagWorkload {
 			return nil
@@ -86,7 +86,7 @@ func tolerated(t *metric.Threshold, most int64) (n int64, known bool) {
 }
 
 // observer counts the requests that break the threshold.
-func (f *fate) observer() server.Observer {
+func (f *earlyFailure) observer() server.Observer {
 	count := func(r *server.Request) {
 		if r.ArrivalNs < f.fromNs || r.Workload < 0 || int(r.Workload) >= len(f.matches) || !f.matches[r.Workload] {
 			return

@@ -100,7 +100,7 @@ func try(ctx context.Context, sc *scenario.Scenario, early bool, sent map[string
 	}
 	if early {
 		for i := range sc.Spec.Thresholds {
-			f := newFate(sc, &sc.Spec.Thresholds[i], sent, func() {
+			f := newEarlyFailure(sc, &sc.Spec.Thresholds[i], sent, func() {
 				if t.Ended < 0 {
 					t.Ended = i
 					end()

@@ -235,7 +235,7 @@ func (c *Controller) Arrive(nowNs int64, r *Request, by *Route) (rejection queue
 // if positive, the server owes a Release that much later.
 func (c *Controller) Finish(nowNs int64, r *Request) (additionalNs int64) {
 	additionalNs = r.Level.queues.Finish(nowNs, &r.Request)
-	c.reap(nowNs, r.Level)
+	c.removeIfDrained(nowNs, r.Level)
 	return additionalNs
 }
 
@@ -270,12 +270,12 @@ func (c *Controller) Dropped(nowNs int64, r *Request) (retryAfterSeconds int) {
 // client may come back.
 func (c *Controller) dropped(nowNs int64, l *Level) (retryAfterSeconds int) {
 	retryAfterSeconds = l.retryAfter.Drop(nowNs)
-	c.reap(nowNs, l)
+	c.removeIfDrained(nowNs, l)
 	return retryAfterSeconds
 }
 
-// reap removes a level that drains, when it is idle.
-func (c *Controller) reap(nowNs int64, l *Level) {
+// removeIfDrained removes a level that drains, when it is idle.
+func (c *Controller) removeIfDrained(nowNs int64, l *Level) {
 	if l.draining && l.queues.Idle() {
 		c.Configure(nowNs, c.objects)
 	}

@@ -10,12 +10,12 @@ type RetryAfter struct {
 	seconds    int   // the advice; 0 means 1, the initial one
 	second     int64 // the second of the latest drop
 	dropped    int   // in that second
-	history    [longestRetryAfter]drops
+	history    [longestRetryAfter]dropsInSecond
 	raisedAt   int64 // the second in which the advice was last raised
 }
 
-// drops are the requests dropped in one second.
-type drops struct {
+// dropsInSecond are the requests dropped in one second.
+type dropsInSecond struct {
 	second int64
 	count  int
 }
@@ -36,7 +36,7 @@ func NewRetryAfter(r *rules.Rules) *RetryAfter {
 func (t *RetryAfter) Drop(nowNs int64) int {
 	now := nowNs / 1_000_000_000
 	if now != t.second {
-		t.history[t.second%longestRetryAfter] = drops{t.second, t.dropped}
+		t.history[t.second%longestRetryAfter] = dropsInSecond{t.second, t.dropped}
 		t.second, t.dropped = now, 0
 		t.revise(now)
 	}

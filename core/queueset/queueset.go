@@ -134,7 +134,7 @@ func (s *QueueSet) Configure(nowNs int64, config Config, limit int) {
 				s.queues = append(s.queues, &queue{index: len(s.queues), nextDispatchR: s.arithmetic.zero()})
 				s.work = append(s.work, 0)
 			}
-			s.restateAll()
+			s.updateHeads()
 		}
 	}
 	s.config, s.limit = config, limit
@@ -264,7 +264,7 @@ func (s *QueueSet) TimeOut(nowNs int64, r *Request) {
 	if s.rules.BoundAfterDrop {
 		s.bound(r.queue)
 	} else {
-		s.restate(r.queue)
+		s.updateHead(r.queue)
 	}
 }
 
@@ -359,7 +359,7 @@ func (s *QueueSet) windBack() {
 			failed = failed || r.arrivalR < epoch
 			r.arrivalR -= epoch
 		}
-		s.restate(q)
+		s.updateHead(q)
 	}
 	if failed {
 		s.epochs.Failed++
@@ -472,7 +472,7 @@ func (s *QueueSet) bound(q *queue) {
 	if q.first != nil && q.nextDispatchR < q.first.arrivalR && s.rules.Bound == rules.BoundAtArrival {
 		q.nextDispatchR = q.first.arrivalR
 	}
-	s.restate(q)
+	s.updateHead(q)
 }
 
 // boundAtDispatch is the anti-windup measure of the releases before: when a queue is dispatched
@@ -485,8 +485,8 @@ func (s *QueueSet) boundAtDispatch(q *queue) {
 	}
 }
 
-// restate updates the queue's entry in heads.
-func (s *QueueSet) restate(q *queue) {
+// updateHead updates the queue's entry in heads.
+func (s *QueueSet) updateHead(q *queue) {
 	switch {
 	case q.index < 0:
 	case q.first == nil:
@@ -496,10 +496,10 @@ func (s *QueueSet) restate(q *queue) {
 	}
 }
 
-func (s *QueueSet) restateAll() {
+func (s *QueueSet) updateHeads() {
 	s.heads.reset(len(s.queues))
 	for _, q := range s.queues {
-		s.restate(q)
+		s.updateHead(q)
 	}
 }
 
@@ -592,7 +592,7 @@ func (s *QueueSet) remove(q *queue) {
 	}
 	s.seatsWant -= q.seatsInUse
 	q.index = -1
-	s.restateAll()
+	s.updateHeads()
 }
 
 func (s *QueueSet) noteDemand(nowNs int64) {

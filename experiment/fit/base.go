@@ -140,8 +140,8 @@ type calibration struct {
 	ns time.Duration
 }
 
-// is says whether a kind of request is the one of the calibration.
-func (c *calibration) is(a *classify.Attributes) bool {
+// matches says whether a kind of request is the one of the calibration.
+func (c *calibration) matches(a *classify.Attributes) bool {
 	return a.Verb == c.Verb && a.APIGroup == c.Group && a.Resource == c.Resource && a.Subresource == c.Subresource && a.Namespace == c.Namespace &&
 		(c.Name == "" || a.Name == c.Name)
 }

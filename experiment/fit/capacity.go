@@ -66,7 +66,7 @@ func (f *fitter) estimateCapacity() error {
 		return nil
 	}
 	c.Busy, f.executed.average = f.executed.busiest(), f.executed.meanOver(f.report.DurationNs)
-	if why := f.executed.why(f.base.Servers); why != "" {
+	if why := f.executed.whyUnidentifiable(f.base.Servers); why != "" {
 		if c.Given = f.base.Capacity != nil; c.Given {
 			c.Reason = why
 			f.note("capacity: that of the scenario given. The executions are those of the log, which may already contain how busy the server was, because %s", why)
@@ -80,7 +80,7 @@ func (f *fitter) estimateCapacity() error {
 	f.executed.servers = nil
 	if law := f.base.Capacity; law != nil {
 		e := sharing.OfKnownLaw(*law, f.calibration(kinds), logs...)
-		c.give(e)
+		c.setKnown(e)
 		c.Logs = len(logs)
 		if e.Law != *law {
 			c.Scale = shape.Number(e.Law.Cores / law.Cores)
@@ -145,7 +145,7 @@ func (f *fitter) capacityFrom(kinds kinds) (logs [][]sharing.Execution, why stri
 		other.setTimes()
 		other.group()
 		// A log of several servers has one timeline for each, however many servers the scenario has.
-		if why := other.executed.why(len(other.executed.servers)); why != "" {
+		if why := other.executed.whyUnidentifiable(len(other.executed.servers)); why != "" {
 			return nil, l.File + ": " + why, nil
 		}
 		logs = append(logs, kinds.numbered(&other.executed)...)
@@ -159,7 +159,7 @@ func (f *fitter) calibration(kinds kinds) *sharing.Calibration {
 		return nil
 	}
 	for _, w := range f.workloads {
-		if kind, ok := kinds[w.name]; ok && f.base.Calibrated.is(&w.members[0].stream.attributes) {
+		if kind, ok := kinds[w.name]; ok && f.base.Calibrated.matches(&w.members[0].stream.attributes) {
 			return &sharing.Calibration{Kind: kind, DemandNs: float64(f.base.Calibrated.ns)}
 		}
 	}
@@ -172,8 +172,8 @@ func (f *fitter) share(law sharing.Law, delayNs func(w *workload, tookNs int64) 
 	f.law, f.delayNs = &law, delayNs
 }
 
-// give takes over a capacity that is not estimated.
-func (c *Capacity) give(e *sharing.Estimate) {
+// setKnown takes over a capacity that is not estimated.
+func (c *Capacity) setKnown(e *sharing.Estimate) {
 	c.Given, c.Identifiable, c.Contention, c.Coherency, c.Inflation = true, true, e.Law.Contention, e.Law.Coherency, 1
 	c.Most, c.Executions = e.Most, e.Executions
 	if !math.IsInf(e.Law.Cores, 1) {

@@ -74,8 +74,8 @@ func (x *executions) meanOver(durationNs int64) float64 {
 	return sum / float64(max(1, durationNs)) / float64(max(1, len(x.servers)))
 }
 
-// why says why the executions do not tell the capacity of one of so many servers; "" if they may.
-func (x *executions) why(servers int) string {
+// whyUnidentifiable says why the executions do not tell the capacity of one of so many servers; "" if they may.
+func (x *executions) whyUnidentifiable(servers int) string {
 	switch n := x.n + x.unknown; {
 	case len(x.servers) > servers:
 		return fmt.Sprintf("the log is of %d servers, and the scenario has %d", len(x.servers), servers)

@@ -211,8 +211,8 @@ const comparedRuns = 60
 // of a percentile needs.
 const closestRuns = 10
 
-// none completes the answer that no candidate suffices.
-func (a *Answer) none() error {
+// completeWithoutCandidate completes the answer that no candidate suffices.
+func (a *Answer) completeWithoutCandidate() error {
 	if err := a.findClosest(); err != nil {
 		return err
 	}
@@ -380,7 +380,7 @@ func (a *Answer) findClosest() error {
 	for _, c := range tied[:min(len(tied), mostTied)] {
 		t := s.results[c]
 		if t.excess == nil && len(tied) > 1 {
-			run, err := s.one(c.scenarioOf(s.present), s.present.Spec.Seed)
+			run, err := s.runOnce(c.scenarioOf(s.present), s.present.Spec.Seed)
 			if err != nil {
 				return err
 			}

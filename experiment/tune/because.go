@@ -178,7 +178,7 @@ func (s *search) becauseMatched(c *Candidate, ch *Change) string {
 		}
 		return text
 	}
-	return s.room(textOf(ch.To))
+	return s.seatUseText(textOf(ch.To))
 }
 
 // oneFlow says what all requests of a FlowSchema without a distinguisher have together.
@@ -192,8 +192,8 @@ func (s *search) oneFlow(schema *config.FlowSchema) string {
 	return text
 }
 
-// room says how many of its seats a level uses.
-func (s *search) room(level string) string {
+// seatUseText says how many of its seats a level uses.
+func (s *search) seatUseText(level string) string {
 	seats := seatsOf(s.problem.seats, level)
 	for i := range s.problem.summary.PriorityLevels {
 		if l := &s.problem.summary.PriorityLevels[i]; l.Name == level && seats != nil {

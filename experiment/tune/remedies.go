@@ -66,7 +66,7 @@ func newProblem(sc *scenario.Scenario, s *result.Summary, parts []measure.Part, 
 	everyone := false // a goal that did not hold is about no workload, level or FlowSchema
 	for i := range s.Thresholds {
 		if v := &s.Thresholds[i]; !v.Passed && v.Kind != metric.Expect {
-			p.blame(&v.ID)
+			p.addSubjectsOf(&v.ID)
 			everyone = everyone || len(v.ID.Tags) == 0
 		}
 	}
@@ -116,8 +116,8 @@ func (p *problem) addLevelsOf(workloads []string) {
 	}
 }
 
-// blame adds what a goal is about that did not hold.
-func (p *problem) blame(n *metric.Name) {
+// addSubjectsOf adds what a goal is about that did not hold.
+func (p *problem) addSubjectsOf(n *metric.Name) {
 	addName(&p.harmed, n.Tag(metric.TagWorkload))
 	p.addLevel(n.Tag(metric.TagPriorityLevel))
 	for _, r := range p.routes {

@@ -129,8 +129,8 @@ const moreEvents = 20
 // mostEvents is how many events a run of a candidate may have.
 func (s *search) mostEvents() uint64 { return moreEvents * s.first[0].Events }
 
-// one makes one run of a configuration to its end.
-func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, error) {
+// runOnce makes one run of a configuration to its end.
+func (s *search) runOnce(sc *scenario.Scenario, seed uint64) (*experiment.Trial, error) {
 	runs := experiment.BeginTrials(s.ctx, s.plan(sc, seed, 1))
 	defer runs.Stop()
 	return runs.Next()
@@ -140,10 +140,10 @@ func (s *search) one(sc *scenario.Scenario, seed uint64) (*experiment.Trial, err
 func (s *search) presentWith(seed uint64) (*experiment.Trial, error) {
 	base := s.present.Spec.Seed
 	if seed-base >= MostRuns {
-		return s.one(s.present, seed)
+		return s.runOnce(s.present, seed)
 	}
 	for uint64(len(s.first)) <= seed-base {
-		run, err := s.one(s.present, base+uint64(len(s.first)))
+		run, err := s.runOnce(s.present, base+uint64(len(s.first)))
 		if err != nil {
 			return nil, err
 		}

@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 		selected = found.c
 		err = a.confirmed(found)
 	} else {
-		err = a.none()
+		err = a.completeWithoutCandidate()
 	}
 	if err != nil {
 		return nil, err
@@ -409,7 +409,7 @@ func (s *search) tooMuch(c *Candidate, t *trials) (bool, error) {
 	if t.ranAway || s.failsNow(t) {
 		return false, nil
 	}
-	run, err := s.one(c.scenarioOf(s.present), s.present.Spec.Seed)
+	run, err := s.runOnce(c.scenarioOf(s.present), s.present.Spec.Seed)
 	if err != nil {
 		return false, err
 	}

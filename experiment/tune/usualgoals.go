@@ -29,7 +29,7 @@ func (s *search) goals() (asked int, err error) {
 	if len(own) > 0 {
 		return len(own), nil
 	}
-	run, err := s.one(s.present, spec.Seed)
+	run, err := s.runOnce(s.present, spec.Seed)
 	if err != nil {
 		return 0, err
 	}

@@ -117,7 +117,7 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 	}
 	a.maintain(advice.ExamineMaintenance(advice.MaintenanceInput{From: o.From, To: o.To, Objects: o.Objects, Servers: o.Servers}))
 	if o.Workload != nil {
-		if err := a.roll(ctx); err != nil {
+		if err := a.simulateRollout(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -153,8 +153,8 @@ func (a *Answer) maintain(m *advice.Maintenance) {
 	}
 }
 
-// roll simulates the rollout, and searches for the settings.
-func (a *Answer) roll(ctx context.Context) error {
+// simulateRollout simulates the rollout, and searches for the settings.
+func (a *Answer) simulateRollout(ctx context.Context) error {
 	s := newSearch(ctx, a.options)
 	a.search = s
 	if err := s.tryPresent(); err != nil {

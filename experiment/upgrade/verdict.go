@@ -35,7 +35,7 @@ func (a *Answer) judge() {
 	}
 	said := append(harms, warnings...)
 	if len(said) == 0 {
-		said = []string{a.nothing()}
+		said = []string{a.nothingHarmedText()}
 	}
 	v.Sentence = said[0]
 	a.why = said[1:]
@@ -167,8 +167,8 @@ func (a *Answer) fewerSeats() (all []string) {
 	return all
 }
 
-// nothing is the sentence of an upgrade that harms nothing.
-func (a *Answer) nothing() string {
+// nothingHarmedText is the sentence of an upgrade that harms nothing.
+func (a *Answer) nothingHarmedText() string {
 	if a.Rollout == nil {
 		return "The objects, their API versions, the limits of the levels and the seats of requests stay as they are."
 	}

@@ -7,10 +7,10 @@ import (
 	"apfsim/sim/workload"
 )
 
-// wishes counts the requests that the clients of a workload wanted to send, in total and in the busiest second.
-type wishes struct{ total, second, inSecond, mostInSecond int64 }
+// wantedRequests counts the requests that the clients of a workload wanted to send, in total and in the busiest second.
+type wantedRequests struct{ total, second, inSecond, mostInSecond int64 }
 
-func (w *wishes) add(atNs int64) {
+func (w *wantedRequests) add(atNs int64) {
 	if second := atNs / 1e9; second != w.second {
 		w.second, w.inSecond = second, 0
 	}
@@ -20,7 +20,7 @@ func (w *wishes) add(atNs int64) {
 }
 
 // limitOf returns the rate limit of a workload's clients and what they wanted to send; nil without a limit.
-func limitOf(w *workload.Workload, wanted *wishes) *result.ClientLimit {
+func limitOf(w *workload.Workload, wanted *wantedRequests) *result.ClientLimit {
 	limit := w.Limit()
 	if limit == nil {
 		return nil

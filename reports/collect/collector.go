@@ -54,8 +54,8 @@ type Collector struct {
 	handlers *server.Handlers // nil without a store
 	notes    []notes          // of clients that behave, by workload, and of all
 
-	wishes     []wishes    // by workload
-	queues     []workQueue // of workloads of controllers
+	wishes     []wantedRequests // by workload
+	queues     []workQueue      // of workloads of controllers
 	queueOf    func(nowNs int64, workload int) (depth int, oldestNs int64)
 	noteSeries noteSeries
 	evidence   evidence
@@ -121,7 +121,7 @@ func NewWithLevels(sc *scenario.Scenario, intervalNs int64, eachLevel ...iter.Se
 	}
 	c.beyond = newLoadBeyondMeasured(&sc.Spec.Servers)
 	c.evidence.workloads = make([]result.WorkloadEvidence, len(sc.Spec.Workload))
-	c.wishes = make([]wishes, len(sc.Spec.Workload))
+	c.wishes = make([]wantedRequests, len(sc.Spec.Workload))
 	for range len(sc.Spec.Workload) + 1 {
 		c.notes = append(c.notes, notes{})
 	}
@@ -202,11 +202,11 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 		c.beyond.begin(r)
 	}
 	if c.kinds != nil {
-		f.ofKind(c.kinds.kindOf(r)).sit(nowNs, r.SeatsHeld())
+		f.ofKind(c.kinds.kindOf(r)).takeSeats(nowNs, r.SeatsHeld())
 	}
 	c.noDispatches[r.Workload].dispatch(nowNs, c.fromNs, f.level) // before the level counts the dispatch
 	f.level.start(nowNs, r.SeatsWanted(), r.SeatsHeld())
-	c.sit(nowNs, f.level, r.Server, r.SeatsHeld())
+	c.addSeatsInUse(nowNs, f.level, r.Server, r.SeatsHeld())
 	f.level.wideWait.end(nowNs)
 	if c.servers != nil {
 		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
@@ -273,7 +273,7 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 	f := c.flowOf(r)
 	c.leave(nowNs, r, f)
 	f.level.leave(nowNs, r.SeatsHeld())
-	c.sit(nowNs, f.level, r.Server, -r.SeatsHeld())
+	c.addSeatsInUse(nowNs, f.level, r.Server, -r.SeatsHeld())
 	if c.servers != nil {
 		c.atServer(r, f).leave(nowNs, r.SeatsHeld())
 	}

@@ -120,8 +120,8 @@ type holding struct {
 	given    float64 // by the scenario
 }
 
-// sit counts the dispatch of a request that waited.
-func (k *flowKind) sit(nowNs int64, seats int) {
+// takeSeats counts the dispatch of a request that waited.
+func (k *flowKind) takeSeats(nowNs int64, seats int) {
 	k.waiting--
 	k.seated++
 	k.held.add(nowNs, seats)

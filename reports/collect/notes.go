@@ -11,10 +11,10 @@ import (
 )
 
 // notes counts the events of the clients of one workload, or of all, in the order of their first appearance.
-type notes []*noted
+type notes []*metricCount
 
-// noted is what a metric has counted.
-type noted struct {
+// metricCount is what a metric has counted.
+type metricCount struct {
 	metric     *metric.Metric
 	count, sum int64
 	times      measure.Histogram
@@ -30,19 +30,19 @@ func (all *notes) add(nowNs int64, n *workload.Note) {
 	}
 }
 
-// noted returns what a metric has counted so far.
-func (all *notes) noted(m *metric.Metric) *noted {
+// noted returns the count of a metric so far.
+func (all *notes) noted(m *metric.Metric) *metricCount {
 	for _, one := range *all {
 		if one.metric == m {
 			return one
 		}
 	}
-	one := &noted{metric: m, times: measure.Histogram{Precision: measure.FinePrecision}, reasons: make([]int64, len(m.Reasons))}
+	one := &metricCount{metric: m, times: measure.Histogram{Precision: measure.FinePrecision}, reasons: make([]int64, len(m.Reasons))}
 	*all = append(*all, one)
 	return one
 }
 
-func (one *noted) add(nowNs int64, n *workload.Note) {
+func (one *metricCount) add(nowNs int64, n *workload.Note) {
 	one.sum += n.N
 	if one.metric.Reasons != nil && !one.addReason(n.Reason) {
 		return
@@ -60,7 +60,7 @@ func (one *noted) add(nowNs int64, n *workload.Note) {
 }
 
 // addReason counts the reason of an event; there may be none.
-func (one *noted) addReason(name string) bool {
+func (one *metricCount) addReason(name string) bool {
 	i := one.metric.ReasonIndex(name)
 	if i >= 0 {
 		one.reasons[i]++

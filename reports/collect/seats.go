@@ -35,9 +35,9 @@ func (u *seatUse) use(nowNs, fromNs int64, limit int, levels []*level) *result.S
 	return &result.SeatUse{Mean: mean, Peak: u.peak, Share: mean / float64(limit)}
 }
 
-// sit changes the seats in use by those that a request takes, or gives back if the number is negative. Requests that
+// addSeatsInUse changes the seats in use by those that a request takes, or gives back if the number is negative. Requests that
 // flow control does not handle take none.
-func (c *Collector) sit(nowNs int64, l *level, at int16, seats int) {
+func (c *Collector) addSeatsInUse(nowNs int64, l *level, at int16, seats int) {
 	if l.name == "" {
 		return
 	}

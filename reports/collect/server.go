@@ -156,7 +156,7 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 		}
 		c.leave(nowNs, r, f)
 		f.level.leave(nowNs, r.SeatsHeld())
-		c.sit(nowNs, f.level, r.Server, -r.SeatsHeld())
+		c.addSeatsInUse(nowNs, f.level, r.Server, -r.SeatsHeld())
 		own.leave(nowNs, r.SeatsHeld())
 	}
 	if r.Lost {

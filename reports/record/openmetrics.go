@@ -215,7 +215,7 @@ func (m *serverMetrics) addWaiting(nowNs int64, r *server.Request, s *schemaMetr
 	l.wanted += seats
 	l.demandRatio.setPart(nowNs, l.inUse+l.wanted)
 	k := m.kindOf(r)
-	k.roll(nowNs)
+	k.closeSecond(nowNs)
 	k.waiting.setPart(nowNs, k.waiting.part+requests)
 	k.maxWaiting = max(k.maxWaiting, k.waiting.part)
 }
@@ -433,7 +433,7 @@ func (m *serverMetrics) scrape(nowNs int64) {
 	}
 	for i := range m.kinds {
 		k := &m.kinds[i]
-		k.roll(nowNs)
+		k.closeSecond(nowNs)
 		k.waiting.advance(nowNs)
 		k.executing.advance(nowNs)
 	}
@@ -451,8 +451,8 @@ func (m *serverMetrics) setEpochs(level, success string, times int) {
 	}
 }
 
-// roll sets the maximum of the last second, if it has ended, and begins the next one.
-func (k *kindMetrics) roll(nowNs int64) {
+// closeSecond sets the maximum of the last second, if it has ended, and begins the next one.
+func (k *kindMetrics) closeSecond(nowNs int64) {
 	switch now := nowNs / 1_000_000_000; now - k.second {
 	case 0:
 		return

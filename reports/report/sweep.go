@@ -191,7 +191,7 @@ func (s *Sweep) Differences(other *Sweep, dir string) []string {
 		return strings.Join(texts, " ")
 	}
 	differ("--set", list(s.Set), list(other.Set))
-	differ("--over", list(s.over()), list(other.over()))
+	differ("--over", list(s.parameterTexts()), list(other.parameterTexts()))
 	differ("--seed", strconv.FormatUint(s.Seed, 10), strconv.FormatUint(other.Seed, 10))
 	differ("--replications", strconv.Itoa(s.Replications), strconv.Itoa(other.Replications))
 	differ("--flows", strconv.FormatBool(s.Flows), strconv.FormatBool(other.Flows))
@@ -206,8 +206,8 @@ func (s *Sweep) inputNames() string {
 	return strings.Join(names, ", ")
 }
 
-// over returns the parameters as they are given on the command line.
-func (s *Sweep) over() []string {
+// parameterTexts returns the parameters as they are given on the command line.
+func (s *Sweep) parameterTexts() []string {
 	texts := make([]string, len(s.Parameters))
 	for i := range s.Parameters {
 		texts[i] = s.Parameters[i].Path + "=" + strings.Join(s.Parameters[i].Values, ",")

@@ -110,13 +110,15 @@ type Table struct {
 }
 
 // In returns the table with only the columns of a form.
-func (t *Table) In(form Form) *Table { return t.with(func(c *Column) bool { return c.Only.has(form) }) }
+func (t *Table) In(form Form) *Table {
+	return t.withColumns(func(c *Column) bool { return c.Only.has(form) })
+}
 
 // Narrow returns the table without the columns that need a wide place.
-func (t *Table) Narrow() *Table { return t.with(func(c *Column) bool { return !c.Wide }) }
+func (t *Table) Narrow() *Table { return t.withColumns(func(c *Column) bool { return !c.Wide }) }
 
-// with returns the table with only the columns that are wanted.
-func (t *Table) with(wanted func(*Column) bool) *Table {
+// withColumns returns the table with only the columns that are wanted.
+func (t *Table) withColumns(wanted func(*Column) bool) *Table {
 	in := *t
 	in.Columns, in.Rows = nil, make([][]Cell, len(t.Rows))
 	for i, c := range t.Columns {

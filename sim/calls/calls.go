@@ -188,7 +188,7 @@ func (c *Calls) Progress(nowNs int64, _ *server.Server, e server.Event) {
 	switch what {
 	case answered:
 		call.next = 0
-		c.over(nowNs, call)
+		c.callEnded(nowNs, call)
 	case givenUp:
 		call.giveUp = 0
 		c.leave(nowNs, c.stop(call))
@@ -273,13 +273,13 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 	call := c.waiting(r)
 	if call == nil {
 		if failed && r.Details.CallbackOf != left { // who was called goes on
-			c.again(nowNs, r, response)
+			c.nextAttempt(nowNs, r, response)
 		}
 		return
 	}
 	call.callback = server.Ref{}
 	if failed {
-		if again, resend := c.again(nowNs, r, response); again != nil {
+		if again, resend := c.nextAttempt(nowNs, r, response); again != nil {
 			call.callback, call.resend = again.Ref(), resend
 			return
 		}
@@ -288,9 +288,9 @@ func (c *Calls) Responded(nowNs int64, r *server.Request, response server.Respon
 	c.answer(nowNs, call)
 }
 
-// again returns the next attempt of a failed callback of the same call, and the event that will send it; nil if the
+// nextAttempt returns the next attempt of a failed callback of the same call, and the event that will send it; nil if the
 // client gives up.
-func (c *Calls) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
+func (c *Calls) nextAttempt(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
 	again, event := c.clients.RetryCallback(nowNs, r, response)
 	if again != nil {
 		again.Details.CallbackOf, again.Details.Parent = r.Details.CallbackOf, r.Details.Parent
@@ -346,8 +346,8 @@ func (c *Calls) leave(nowNs int64, callback server.Ref) {
 	}
 }
 
-// over goes on with a request when one of its calls is over.
-func (c *Calls) over(nowNs int64, call *call) {
+// callEnded goes on with a request when one of its calls is over.
+func (c *Calls) callEnded(nowNs int64, call *call) {
 	x := call.execution
 	if call.failed && call.to.FailurePolicy == workload.Fail && x.failure.Status == 0 {
 		x.failure = call.failure

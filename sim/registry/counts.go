@@ -48,7 +48,7 @@ func (r *Registry) startCounting(nowNs int64, res *resource, hasCounted bool) {
 		return
 	}
 	c.learn(nowNs)
-	c.sleep(nowNs, int64(c.random.Float64()*float64(c.periodNs())))
+	c.scheduleNextCount(nowNs, int64(c.random.Float64()*float64(c.periodNs())))
 }
 
 func (c *counter) periodNs() int64 {
@@ -75,7 +75,7 @@ func (c *counter) Waited(nowNs int64, fresh bool) {
 	if fresh {
 		c.learn(nowNs)
 	}
-	c.sleep(nowNs, c.periodNs())
+	c.scheduleNextCount(nowNs, c.periodNs())
 }
 
 func (c *counter) countsInCache() bool {
@@ -97,7 +97,7 @@ func (c *counter) learn(nowNs int64) {
 	c.registry.host.Known(c.resource.name, c.known)
 }
 
-func (c *counter) sleep(nowNs, ns int64) {
+func (c *counter) scheduleNextCount(nowNs, ns int64) {
 	c.counting = false
 	c.next = c.registry.alarms.Set(nowNs+ns, c)
 }

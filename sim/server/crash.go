@@ -66,7 +66,7 @@ func (s *Server) cancel(nowNs int64, r *Request) {
 	s.unschedule(&r.next)
 	s.unschedule(&r.Details.deadline)
 	s.unschedule(&r.Details.hangUp)
-	s.memory.take(nowNs, s.deps.WindowNs, -r.Details.bytes) // also of those whose clients do not notice the end yet
+	s.memory.change(nowNs, s.deps.WindowNs, -r.Details.bytes) // also of those whose clients do not notice the end yet
 	r.Details.bytes = 0
 	if r.DispatchNs >= 0 && r.FinishNs < 0 {
 		s.stopExecution(nowNs, r, true)

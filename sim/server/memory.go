@@ -59,7 +59,7 @@ func (s *Server) Memory(nowNs int64) (usedBytes, peakBytes int64, ok bool) {
 	if !m.counted {
 		return 0, 0, false
 	}
-	m.take(nowNs, s.deps.WindowNs, 0)
+	m.change(nowNs, s.deps.WindowNs, 0)
 	base := int64(m.Base)
 	if s.stage != Off {
 		usedBytes = base + m.takenBytes
@@ -67,9 +67,9 @@ func (s *Server) Memory(nowNs int64) (usedBytes, peakBytes int64, ok bool) {
 	return usedBytes, base + m.topBytes, true
 }
 
-// take changes the memory in use by so many bytes. It first updates the maximum, because the window may have begun
+// change changes the memory in use by so many bytes. It first updates the maximum, because the window may have begun
 // since the last change.
-func (m *memory) take(nowNs, windowNs, bytes int64) {
+func (m *memory) change(nowNs, windowNs, bytes int64) {
 	if nowNs >= windowNs {
 		m.topBytes = max(m.topBytes, m.takenBytes, m.takenBytes+bytes)
 	}
@@ -97,7 +97,7 @@ func (s *Server) takeMemory(nowNs int64, r *Request) {
 		bytes = int64(min(float64(r.Kind().ListBytes(s.stored(r)))*factor, 1<<50))
 	}
 	r.Details.bytes = bytes
-	m.take(nowNs, s.deps.WindowNs, bytes)
+	m.change(nowNs, s.deps.WindowNs, bytes)
 	if m.Limit > 0 && int64(m.Base)+m.takenBytes > int64(m.Limit) {
 		m.killed = true
 		s.Crash(nowNs)

@@ -74,7 +74,7 @@ func (s *RunState) recycle(r *Request) {
 		d.leaveServer()
 		if d.bytes > 0 {
 			server := s.servers[r.Server]
-			server.memory.take(s.Events.NowNs(), server.deps.WindowNs, -d.bytes)
+			server.memory.change(s.Events.NowNs(), server.deps.WindowNs, -d.bytes)
 			d.bytes = 0
 		}
 	}

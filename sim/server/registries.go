@@ -63,7 +63,7 @@ func newHandlers(d *Deps) *Handlers {
 		h.hosts = append(h.hosts, host)
 	}
 	for _, c := range d.Resources {
-		h.know(0, c.Resource)
+		h.fillCaches(0, c.Resource)
 	}
 	if d.WindowNs > 0 {
 		runState.StoreAlarms().Set(d.WindowNs, (*windowBegins)(h))
@@ -113,9 +113,9 @@ const (
 	minRequestTimeoutNs = 1_800_000_000_000
 )
 
-// know fills the caches of a resource at all servers when it is first asked for. They are complete at once, as if they
+// fillCaches fills the caches of a resource at all servers when it is first asked for. They are complete at once, as if they
 // had been filled before the run.
-func (h *Handlers) know(nowNs int64, r api.Resource) {
+func (h *Handlers) fillCaches(nowNs int64, r api.Resource) {
 	if h.known[r] {
 		return
 	}
@@ -164,7 +164,7 @@ func (h *Handlers) begin(nowNs int64, s *Server, r *Request) (handled bool) {
 		return false
 	}
 	host := h.hosts[s.Index()]
-	h.know(nowNs, estimate.Resource{Group: a.APIGroup, Name: a.Resource})
+	h.fillCaches(nowNs, estimate.Resource{Group: a.APIGroup, Name: a.Resource})
 	x := h.newRegistryOp()
 	x.request = r
 	r.Details.RegistryOp = x.index

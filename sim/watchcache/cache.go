@@ -111,16 +111,16 @@ type Cache struct {
 	version int64 // 0 before it has been ready
 	ring    ring
 
-	feed      fifo[news] // what etcd has sent and the cache has not seen
+	feed      fifo[cacheInput] // what etcd has sent and the cache has not seen
 	feeding   bool
 	feedAlarm clock.AlarmID
 
-	snapshots snapshots
-	nodes     nodes
-	fresh     fresh
-	dispatch  dispatch
-	watchers  watchers
-	bookmarks bookmarks
+	snapshots    snapshots
+	nodes        nodes
+	versionWaits versionWaits
+	dispatch     dispatch
+	watchers     watchers
+	bookmarks    bookmarks
 }
 
 // state is whether a cache can be used.
@@ -132,8 +132,8 @@ const (
 	ready
 )
 
-// news is what etcd sends to a cache.
-type news struct {
+// cacheInput is what etcd sends to a cache.
+type cacheInput struct {
 	event   *api.Event // nil for progress
 	version int64
 	atNs    int64 // when etcd sent it
@@ -167,13 +167,13 @@ func (c *Cache) Start(nowNs, initNs int64) {
 	c.version = 0
 	c.ring = ring{fixed: !c.rules.FittedRing}
 	c.dispatch.budget = budget{lastNs: nowNs}
-	c.fresh.lastNs = nowNs
+	c.versionWaits.lastNs = nowNs
 	c.bookmarks.start()
 	if c.settings.NotifyEveryNs > 0 && c.rules.ProgressEvents {
-		c.fresh.notifyAlarm = c.alarms.Set(nowNs+c.settings.NotifyEveryNs, (*notify)(c))
+		c.versionWaits.notifyAlarm = c.alarms.Set(nowNs+c.settings.NotifyEveryNs, (*notify)(c))
 	}
 	if c.rules.Snapshots {
-		c.snapshots.alarm = c.alarms.Set(nowNs+pollNs, (*poll)(c))
+		c.snapshots.alarm = c.alarms.Set(nowNs+pollNs, (*snapshotCompaction)(c))
 	}
 	c.fill(nowNs, initNs)
 }
@@ -219,21 +219,21 @@ func (f *filled) Ring(nowNs int64) {
 		c.feed.pop()
 	}
 	c.sent = math.MaxInt64
-	if c.watch = c.resource.Watch(nowNs, "", "", c.filled, (*watching)(c)); c.watch != nil {
+	if c.watch = c.resource.Watch(nowNs, "", "", c.filled, (*etcdWatch)(c)); c.watch != nil {
 		c.sent = c.filled
 	}
-	c.fresh.wake(nowNs, c)
-	for _, w := range c.fresh.takeUnready() {
+	c.versionWaits.wake(nowNs, c)
+	for _, w := range c.versionWaits.takeUnready() {
 		w.Waited(nowNs, true)
 	}
 	c.drain(nowNs)
 }
 
-// watching is the cache as etcd serves its watch.
-type watching Cache
+// etcdWatch is the cache as etcd serves its watch.
+type etcdWatch Cache
 
 // Behind implements store.Watching. The events are those that the cache has got by committed.
-func (w *watching) Behind(nowNs int64, _ []*api.Event, revision int64, inSync bool) {
+func (w *etcdWatch) Behind(nowNs int64, _ []*api.Event, revision int64, inSync bool) {
 	c := (*Cache)(w)
 	c.sent = revision
 	if inSync {
@@ -249,7 +249,7 @@ func (w *watching) Behind(nowNs int64, _ []*api.Event, revision int64, inSync bo
 }
 
 // Compacted implements store.Watching: to fill the cache has taken longer than etcd has kept the events.
-func (w *watching) Compacted(nowNs int64) {
+func (w *etcdWatch) Compacted(nowNs int64) {
 	w.watch = nil
 	w.initAlarm = w.alarms.Set(nowNs+w.settings.FeedLagNs, (*lost)(w))
 }
@@ -282,7 +282,7 @@ func (c *Cache) Stop(nowNs int64) {
 	c.alarms.Cancel(&c.feedAlarm)
 	c.alarms.Cancel(&c.snapshots.alarm)
 	c.feed.clear()
-	c.fresh.clear(c.alarms)
+	c.versionWaits.clear(c.alarms)
 	c.dispatch.clear(c.alarms)
 	c.bookmarks.clear(c.alarms)
 	for _, w := range c.watchers.copy() {
@@ -325,25 +325,25 @@ func (c *Cache) committed(nowNs int64, e *api.Event) {
 	if c.state == stopped {
 		return
 	}
-	c.fresh.quiet = false
-	c.send(news{e, e.Version, nowNs})
+	c.versionWaits.quiet = false
+	c.send(cacheInput{e, e.Version, nowNs})
 }
 
-// send makes the cache see news after the lag, unless it was filled with it.
-func (c *Cache) send(n news) {
+// send makes the cache see an input after the lag, unless it was filled with it.
+func (c *Cache) send(n cacheInput) {
 	c.feed.push(n)
 	c.schedule(n.atNs)
 }
 
-// feeder is the alarm of the next news.
-type feeder Cache
+// inputAlarm is the alarm of the next input.
+type inputAlarm Cache
 
-func (f *feeder) Ring(nowNs int64) {
+func (f *inputAlarm) Ring(nowNs int64) {
 	f.feedAlarm = clock.AlarmID{}
 	(*Cache)(f).drain(nowNs)
 }
 
-// drain lets the cache see the news that have come, unless the queue for dispatch is full.
+// drain lets the cache see the inputs that have come, unless the queue for dispatch is full.
 func (c *Cache) drain(nowNs int64) {
 	if c.feeding {
 		return
@@ -356,21 +356,21 @@ func (c *Cache) drain(nowNs int64) {
 	c.schedule(nowNs)
 }
 
-// feedable says whether there are news that the cache can see when their time has come.
+// feedable says whether there are inputs that the cache can see when their time has come.
 func (c *Cache) feedable() bool {
 	return c.state == ready && c.feed.len() > 0 && c.feed.first().version <= c.sent && c.dispatch.queue.len() <= queueLength
 }
 
-// schedule sets the alarm of the next news. Without a lag it rings in the same instant, since those who are
+// schedule sets the alarm of the next input. Without a lag it rings in the same instant, since those who are
 // told of events may change the store, which is not possible in the middle of a commit.
 func (c *Cache) schedule(nowNs int64) {
 	if !c.feeding && !c.feedAlarm.Pending() && c.feedable() {
-		c.feedAlarm = c.alarms.Set(max(nowNs, c.feed.first().atNs+c.settings.FeedLagNs), (*feeder)(c))
+		c.feedAlarm = c.alarms.Set(max(nowNs, c.feed.first().atNs+c.settings.FeedLagNs), (*inputAlarm)(c))
 	}
 }
 
-// see adds news to the cache.
-func (c *Cache) see(nowNs int64, n news) {
+// see adds an input to the cache.
+func (c *Cache) see(nowNs int64, n cacheInput) {
 	if e := n.event; e != nil {
 		c.Counters.Received++
 		c.ring.add(e)
@@ -380,7 +380,7 @@ func (c *Cache) see(nowNs int64, n news) {
 	} else {
 		c.version = max(c.version, n.version)
 	}
-	c.fresh.wake(nowNs, c)
+	c.versionWaits.wake(nowNs, c)
 	if c.state != ready { // one of the readers has stopped it
 		return
 	}

@@ -109,7 +109,7 @@ func (s *directSetup) open(nowNs int64) {
 		if w.scope.namespace == "" && d.resource.Namespaced() {
 			name = "" // its key is not known
 		}
-		w.behind = d.resource.Watch(nowNs, w.scope.namespace, name, s.version, &behind{d, w})
+		w.behind = d.resource.Watch(nowNs, w.scope.namespace, name, s.version, &laggingWatcher{d, w})
 	}
 	w.opened = true
 	w.sink.Opened(nowNs, w)
@@ -144,8 +144,8 @@ func (d *Direct) Stop(nowNs int64) {
 	}
 }
 
-// behind is a watcher whose watch of etcd is not in sync.
-type behind struct {
+// laggingWatcher is a watcher whose watch of etcd is not in sync.
+type laggingWatcher struct {
 	direct  *Direct
 	watcher *Watcher
 }
@@ -160,12 +160,12 @@ type batch struct {
 }
 
 // Behind implements store.Watching.
-func (b *behind) Behind(nowNs int64, events []*api.Event, revision int64, inSync bool) {
+func (b *laggingWatcher) Behind(nowNs int64, events []*api.Event, revision int64, inSync bool) {
 	b.direct.send(nowNs, delivery{atNs: nowNs, batch: &batch{watcher: b.watcher, events: events, revision: revision, inSync: inSync}})
 }
 
 // Compacted implements store.Watching.
-func (b *behind) Compacted(nowNs int64) {
+func (b *laggingWatcher) Compacted(nowNs int64) {
 	b.direct.send(nowNs, delivery{atNs: nowNs, batch: &batch{watcher: b.watcher, compacted: true}})
 }
 

@@ -9,7 +9,7 @@ import (
 // If the input channels of some watchers are full, it waits for them, one after another, for the time budget
 // at most, and then closes those that are still full. Meanwhile no watcher of the cache gets anything.
 type dispatch struct {
-	queue   fifo[news]
+	queue   fifo[cacheInput]
 	running bool  // an event or a tick is being dispatched now
 	version int64 // of what was dispatched last
 

@@ -20,8 +20,8 @@ type Waiter interface {
 	Waited(nowNs int64, fresh bool)
 }
 
-// fresh is the reads that wait for a version, and the requests for progress that are made for them.
-type fresh struct {
+// versionWaits is the reads that wait for a version, and the requests for progress that are made for them.
+type versionWaits struct {
 	waits    []wait // in the order of their beginnings
 	wanted   int64  // the least version of them
 	deadline clock.AlarmID
@@ -59,7 +59,7 @@ func (c *Cache) waitFresh(nowNs int64, w wait) bool {
 	if !w.aside {
 		c.Counters.Waits++
 	}
-	f := &c.fresh
+	f := &c.versionWaits
 	w.sinceNs = nowNs
 	f.waits = append(f.waits, w)
 	if len(f.waits) == 1 {
@@ -80,17 +80,17 @@ func (c *Cache) AwaitReady(nowNs int64, w Waiter) {
 		w.Waited(nowNs, true)
 		return
 	}
-	c.fresh.unready = append(c.fresh.unready, w)
+	c.versionWaits.unready = append(c.versionWaits.unready, w)
 }
 
-func (f *fresh) takeUnready() []Waiter {
+func (f *versionWaits) takeUnready() []Waiter {
 	waiters := f.unready
 	f.unready = nil
 	return waiters
 }
 
 // wake ends the waits for versions that the cache has.
-func (f *fresh) wake(nowNs int64, c *Cache) {
+func (f *versionWaits) wake(nowNs int64, c *Cache) {
 	if len(f.waits) == 0 || f.wanted > c.version {
 		return
 	}
@@ -102,7 +102,7 @@ type deadline Cache
 
 func (d *deadline) Ring(nowNs int64) {
 	c := (*Cache)(d)
-	f := &c.fresh
+	f := &c.versionWaits
 	f.deadline = clock.AlarmID{}
 	f.end(nowNs, c, func(w wait) bool { return w.sinceNs+waitNs <= nowNs }, false)
 	if len(f.waits) > 0 && !f.deadline.Pending() {
@@ -111,7 +111,7 @@ func (d *deadline) Ring(nowNs int64) {
 }
 
 // end ends some waits. Those who waited may wait again.
-func (f *fresh) end(nowNs int64, c *Cache, over func(wait) bool, fresh bool) {
+func (f *versionWaits) end(nowNs int64, c *Cache, over func(wait) bool, fresh bool) {
 	woken := f.woken[:0]
 	f.woken = nil
 	kept := f.waits[:0]
@@ -140,7 +140,7 @@ func (f *fresh) end(nowNs int64, c *Cache, over func(wait) bool, fresh bool) {
 }
 
 // clear forgets those who wait.
-func (f *fresh) clear(alarms *clock.Alarms) {
+func (f *versionWaits) clear(alarms *clock.Alarms) {
 	alarms.Cancel(&f.deadline)
 	alarms.Cancel(&f.askAlarm)
 	alarms.Cancel(&f.notifyAlarm)
@@ -150,7 +150,7 @@ func (f *fresh) clear(alarms *clock.Alarms) {
 
 // ask requests etcd's progress as soon as it may be requested.
 func (c *Cache) ask(nowNs int64) {
-	if f := &c.fresh; c.asksProgress && !f.askAlarm.Pending() {
+	if f := &c.versionWaits; c.asksProgress && !f.askAlarm.Pending() {
 		f.askAlarm = c.alarms.Set(max(nowNs, f.lastNs+progressNs), (*progressRequester)(c))
 	}
 }
@@ -161,11 +161,11 @@ type progressRequester Cache
 
 func (a *progressRequester) Ring(nowNs int64) {
 	c := (*Cache)(a)
-	c.fresh.askAlarm = clock.AlarmID{}
-	if len(c.fresh.waits) == 0 {
+	c.versionWaits.askAlarm = clock.AlarmID{}
+	if len(c.versionWaits.waits) == 0 {
 		return
 	}
-	c.fresh.lastNs = nowNs
+	c.versionWaits.lastNs = nowNs
 	c.Counters.ProgressRequests++
 	c.alarms.Set(nowNs+c.settings.ProgressNs, (*progress)(c))
 	c.ask(nowNs)
@@ -176,7 +176,7 @@ type progress Cache
 
 func (p *progress) Ring(nowNs int64) {
 	if c := (*Cache)(p); c.state == ready {
-		c.send(news{version: c.store.Revision(), atNs: nowNs})
+		c.send(cacheInput{version: c.store.Revision(), atNs: nowNs})
 	}
 }
 
@@ -186,10 +186,10 @@ type notify Cache
 
 func (n *notify) Ring(nowNs int64) {
 	c := (*Cache)(n)
-	f := &c.fresh
+	f := &c.versionWaits
 	f.notifyAlarm = c.alarms.Set(nowNs+c.settings.NotifyEveryNs, n)
 	if f.quiet && c.state == ready {
-		c.send(news{version: c.store.Revision(), atNs: nowNs})
+		c.send(cacheInput{version: c.store.Revision(), atNs: nowNs})
 	}
 	f.quiet = true
 }

@@ -95,10 +95,10 @@ func (s *snapshots) add(r *ring, version int64) {
 	}
 }
 
-// poll is the alarm by which a cache drops the snapshots of versions that have been compacted.
-type poll Cache
+// snapshotCompaction is the alarm by which a cache drops the snapshots of versions that have been compacted.
+type snapshotCompaction Cache
 
-func (p *poll) Ring(nowNs int64) {
+func (p *snapshotCompaction) Ring(nowNs int64) {
 	c := (*Cache)(p)
 	s := &c.snapshots
 	s.alarm = c.alarms.Set(nowNs+pollNs, p)

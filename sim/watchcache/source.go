@@ -12,7 +12,7 @@ type source struct {
 
 	counted int64 // objects that are only counted
 	objects []*api.Object
-	history []past
+	history []indexedEvent
 	taken   int // of the objects and the history
 
 	// Of a history that is in a ring: the watcher has taken the events before the index fetched, and needs
@@ -23,8 +23,8 @@ type source struct {
 	endVersion int64 // of the bookmark after the initial events; 0 for none
 }
 
-// past is an event of a history as the watcher gets it, and its index in the ring.
-type past struct {
+// indexedEvent is an event of a history as the watcher gets it, and its index in the ring.
+type indexedEvent struct {
 	event *api.Event
 	index int
 }

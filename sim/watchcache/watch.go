@@ -209,7 +209,7 @@ func (c *Cache) historyFor(w *Watcher, version int64) source {
 	s := source{walked: int64(r.end - from), ring: r, fetched: from, end: r.end}
 	add := func(i int) {
 		if seen := w.shared.event(r.eventAt(i), w); seen != nil {
-			s.history = append(s.history, past{seen, i})
+			s.history = append(s.history, indexedEvent{seen, i})
 		}
 	}
 	if w.byNode {

@@ -80,7 +80,7 @@ func (c *closedLoop) Responded(nowNs int64, r *server.Request, response server.R
 	if !ended(r, response) && c.retry(nowNs, r, response) {
 		return
 	}
-	c.over(nowNs, r, response)
+	c.noteAttempts(nowNs, r, response)
 	switch {
 	case ended(r, response):
 		c.thinkFrom(nowNs, 0)

@@ -40,8 +40,8 @@ type recorder struct {
 	arrivals random.Stream
 	chance   random.Stream
 
-	queue   []happening // not yet taken
-	present happening
+	queue   []eventOccurrence // not yet taken
+	present eventOccurrence
 	busy    bool
 	tried   int
 	posts   bool // the present request is the POST
@@ -50,8 +50,8 @@ type recorder struct {
 	correlator eventCorrelator[int] // by the index of the object
 }
 
-// happening is one occurrence of an event.
-type happening struct {
+// eventOccurrence is one occurrence of an event.
+type eventOccurrence struct {
 	atNs            int64
 	object, message int
 }
@@ -74,17 +74,17 @@ func (r *recorder) wait(nowNs int64) {
 		return
 	}
 	gapNs := r.arrivals.ExpFloat64() / float64(r.settings.Rate) * float64(second)
-	newTimer(r.client, r.happen).in(nowNs, int64(min(gapNs, random.LongestNs/2)))
+	newTimer(r.client, r.queueNextEvent).setAfter(nowNs, int64(min(gapNs, random.LongestNs/2)))
 }
 
-// happen queues one new event and schedules the next.
-func (r *recorder) happen(nowNs int64) {
+// queueNextEvent queues one new event and schedules the next.
+func (r *recorder) queueNextEvent(nowNs int64) {
 	r.wait(nowNs)
-	r.record(happening{nowNs, r.arrivals.IntN(r.settings.Objects), r.arrivals.IntN(r.settings.Reasons)})
+	r.record(eventOccurrence{nowNs, r.arrivals.IntN(r.settings.Objects), r.arrivals.IntN(r.settings.Reasons)})
 }
 
 // record puts an event into the queue.
-func (r *recorder) record(h happening) {
+func (r *recorder) record(h eventOccurrence) {
 	if len(r.queue) == recorderQueue {
 		r.drop(h.atNs, h)
 		return
@@ -130,7 +130,7 @@ func (r *recorder) Answered(nowNs int64, _ int32, a *api.Answer) {
 	case a.Status != 0:
 		r.drop(nowNs, r.present)
 	default:
-		if r.again(nowNs) {
+		if r.retryLater(nowNs) {
 			return
 		}
 		r.drop(nowNs, r.present)
@@ -139,9 +139,9 @@ func (r *recorder) Answered(nowNs int64, _ int32, a *api.Answer) {
 	r.work(nowNs)
 }
 
-// again tries the present event again later, unless that was the last time. The first wait is shorter by
+// retryLater tries the present event again later, unless that was the last time. The first wait is shorter by
 // chance, so that recorders do not come back together.
-func (r *recorder) again(nowNs int64) bool {
+func (r *recorder) retryLater(nowNs int64) bool {
 	r.tried++
 	if r.tried >= recorderTries {
 		return false
@@ -150,11 +150,11 @@ func (r *recorder) again(nowNs int64) bool {
 	if r.tried == 1 {
 		waitNs = int64(float64(waitNs) * r.chance.Float64())
 	}
-	newTimer(r.client, func(nowNs int64) { r.send(nowNs, r.write.Count == 1) }).in(nowNs, waitNs)
+	newTimer(r.client, func(nowNs int64) { r.send(nowNs, r.write.Count == 1) }).setAfter(nowNs, waitNs)
 	return true
 }
 
-func (r *recorder) drop(nowNs int64, h happening) {
+func (r *recorder) drop(nowNs int64, h eventOccurrence) {
 	r.client.Note(nowNs, Note{Event: metric.EventDropped, Object: r.objectName(h.object), Ns: nowNs - h.atNs})
 }
 

@@ -294,13 +294,13 @@ func answered(r *server.Request, response server.Response) *api.Answer {
 func (x *exchange) end(nowNs int64, a *api.Answer) {
 	c, token := x.client, x.asked.Token
 	c.exchanges[token] = nil
-	x.over(nowNs, a.Failure == api.NoFailure && a.Status < 500 && a.Status != server.StatusTooManyRequests)
+	x.noteAnswerTime(nowNs, a.Failure == api.NoFailure && a.Status < 500 && a.Status != server.StatusTooManyRequests)
 	c.all.exchanges.close(x, a)
 	c.machine.Answered(nowNs, token, a)
 }
 
-// over notes how long the client has waited for the answer, if it limits its rate. A watch is answered long before its end.
-func (x *exchange) over(nowNs int64, answered bool) {
+// noteAnswerTime notes how long the client has waited for the answer, if it limits its rate. A watch is answered long before its end.
+func (x *exchange) noteAnswerTime(nowNs int64, answered bool) {
 	if x.client.limiter == nil && x.client.RateLimit == nil || x.asked.Verb == "watch" {
 		return
 	}

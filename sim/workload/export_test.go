@@ -7,7 +7,7 @@ type Recorder = recorder
 
 // Happen makes an event happen.
 func (r *recorder) Happen(nowNs int64, object, message int) {
-	r.record(happening{nowNs, object, message})
+	r.record(eventOccurrence{nowNs, object, message})
 }
 
 // QueueLen returns how many items the work queue of a controller knows.

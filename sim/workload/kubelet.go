@@ -192,7 +192,7 @@ func (k *kubelet) wakeIn(nowNs, waitNs int64, a clock.Alarm) { k.client.Alarms()
 
 // after does something once, after a wait, unless the workload ends before.
 func (k *kubelet) after(nowNs, waitNs int64, do func(nowNs int64)) {
-	newTimer(k.client, do).in(nowNs, waitNs)
+	newTimer(k.client, do).setAfter(nowNs, waitNs)
 }
 
 // Answered implements Machine.

@@ -86,7 +86,7 @@ func (l *nodeLease) answered(nowNs int64, a *api.Answer) {
 				l.failedAgain(nowNs)
 			}
 			l.tries++
-			l.again(nowNs)
+			l.retryPut(nowNs)
 		}
 	case leaseReads:
 		switch {
@@ -95,11 +95,11 @@ func (l *nodeLease) answered(nowNs int64, a *api.Answer) {
 		case a.Status == 404:
 			l.send(nowNs, leaseCreates)
 		default:
-			l.sleep(nowNs)
+			l.retryEnsureLater(nowNs)
 		}
 	case leaseCreates:
 		if !ok {
-			l.sleep(nowNs)
+			l.retryEnsureLater(nowNs)
 			return
 		}
 		l.health.renewed(nowNs)
@@ -107,8 +107,8 @@ func (l *nodeLease) answered(nowNs int64, a *api.Answer) {
 	}
 }
 
-// sleep lets ensure try again later.
-func (l *nodeLease) sleep(nowNs int64) {
+// retryEnsureLater lets ensure try again later.
+func (l *nodeLease) retryEnsureLater(nowNs int64) {
 	l.sleepNs = min(2*l.sleepNs, slowestNs)
 	l.after(nowNs, l.sleepNs, func(nowNs int64) { l.send(nowNs, leaseReads) })
 }
@@ -117,7 +117,7 @@ func (l *nodeLease) sleep(nowNs int64) {
 func (l *nodeLease) ensured(nowNs int64, created bool) {
 	switch {
 	case l.conflict:
-		l.again(nowNs)
+		l.retryPut(nowNs)
 	case created:
 		l.end(nowNs)
 	default:
@@ -126,8 +126,8 @@ func (l *nodeLease) ensured(nowNs int64, created bool) {
 	}
 }
 
-// again sends another PUT if there have been less than five.
-func (l *nodeLease) again(nowNs int64) {
+// retryPut sends another PUT if there have been less than five.
+func (l *nodeLease) retryPut(nowNs int64) {
 	switch {
 	case l.tries < heartbeatTries:
 		l.send(nowNs, leaseRenews)

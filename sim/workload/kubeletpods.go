@@ -121,7 +121,7 @@ func (m *podManager) waitForEnd(nowNs int64) {
 		return
 	}
 	gapNs := m.chance.ExpFloat64() / float64(m.settings.Churn) * float64(second)
-	m.nextEnd.in(nowNs, int64(min(gapNs, random.LongestNs/2)))
+	m.nextEnd.setAfter(nowNs, int64(min(gapNs, random.LongestNs/2)))
 }
 
 // endOne ends one of the running pods.
@@ -146,7 +146,7 @@ func (m *podManager) endOne(nowNs int64) {
 	p := m.all[i]
 	p.ending, p.replace = true, true
 	if p.counted {
-		m.owner.do(nowNs, podTask{p, namePod})
+		m.owner.addTask(nowNs, podTask{p, namePod})
 		return
 	}
 	m.change(nowNs, p, podSucceeded)
@@ -245,7 +245,7 @@ func (m *podManager) answered(nowNs int64, a *api.Answer) {
 	case m.patching && succeeded(a):
 		m.setPending(nowNs, p, false)
 		if p.phase == podSucceeded {
-			m.owner.do(nowNs, podTask{p, deletePod})
+			m.owner.addTask(nowNs, podTask{p, deletePod})
 		}
 	}
 	m.batch = slices.Delete(m.batch, 0, 1)
@@ -297,7 +297,7 @@ func (m *podManager) Deleted(nowNs int64, _ *Reflector, o *api.Object) {
 	m.setPending(nowNs, p, false)
 	m.remove(p)
 	if !p.ending { // somebody else has deleted it at once
-		m.owner.do(nowNs, podTask{nil, createPod})
+		m.owner.addTask(nowNs, podTask{nil, createPod})
 	}
 }
 
@@ -345,7 +345,7 @@ const (
 // podTaskRetryNs is after how long a chore that has failed is tried again.
 const podTaskRetryNs = second
 
-func (o *podOwner) do(nowNs int64, c podTask) {
+func (o *podOwner) addTask(nowNs int64, c podTask) {
 	o.tasks = append(o.tasks, c)
 	if len(o.tasks) == 1 {
 		o.send(nowNs)

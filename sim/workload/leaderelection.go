@@ -161,8 +161,8 @@ func (c *candidate) woken(nowNs int64) {
 	}
 }
 
-// mine says whether the lease is the candidate's, as far as it knows.
-func (c *candidate) mine() bool { return c.observed.holder == c.identity }
+// holdsLease says whether the lease is the candidate's, as far as it knows.
+func (c *candidate) holdsLease() bool { return c.observed.holder == c.identity }
 
 // valid says whether the lease has not expired: leaseDuration, in whole seconds, has not passed since the
 // candidate first saw the record as it is.
@@ -173,7 +173,7 @@ func (c *candidate) valid(nowNs int64) bool {
 // try acquires or renews the lease.
 func (c *candidate) try(nowNs int64) {
 	c.tryNs = nowNs
-	if c.mine() && c.valid(nowNs) {
+	if c.holdsLease() && c.valid(nowNs) {
 		c.send(nowNs, renewing, "update")
 		return
 	}
@@ -212,7 +212,7 @@ func (c *candidate) answered(nowNs int64, a *api.Answer) {
 		if r := recordOf(a.Object); !c.hasRead || r != c.read {
 			c.observed, c.observedNs, c.read, c.hasRead = r, nowNs, r, true
 		}
-		if c.observed.holder != "" && !c.mine() && c.valid(c.tryNs) {
+		if c.observed.holder != "" && !c.holdsLease() && c.valid(c.tryNs) {
 			c.tried(nowNs, false)
 			return
 		}

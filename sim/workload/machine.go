@@ -95,8 +95,8 @@ func (t *timer) Ring(nowNs int64) {
 	}
 }
 
-// in makes the timer ring after a wait.
-func (t *timer) in(nowNs, waitNs int64) { t.client.Alarms().Set(nowNs+waitNs, t) }
+// setAfter makes the timer ring after a wait.
+func (t *timer) setAfter(nowNs, waitNs int64) { t.client.Alarms().Set(nowNs+waitNs, t) }
 
 // alarm is an alarm that calls a function.
 type alarm func(nowNs int64)

@@ -43,6 +43,6 @@ func (o *openLoop) Wake(nowNs int64) {
 // Responded implements source: it is called upon success only if the clients are timed.
 func (o *openLoop) Responded(nowNs int64, r *server.Request, response server.Response) {
 	if ended(r, response) || !o.retry(nowNs, r, response) {
-		o.over(nowNs, r, response)
+		o.noteAttempts(nowNs, r, response)
 	}
 }

@@ -107,7 +107,7 @@ func (c *scriptedClient) HangUp(nowNs int64, token int32) {
 	c.exchanges[token] = nil
 	c.Alarms().Cancel(&x.wake)
 	if nowNs < c.endNs { // at the end it is cut off
-		x.over(nowNs, false)
+		x.noteAnswerTime(nowNs, false)
 	}
 	if x.sent != nil {
 		x.hungUp = true
@@ -177,8 +177,8 @@ func (cl *sender) note(nowNs int64, n Note) {
 	}
 }
 
-// over notes the end of a request, after its last attempt. A watch is answered long before its end.
-func (cl *sender) over(nowNs int64, r *server.Request, response server.Response) {
+// noteAttempts notes the end of a request, after its last attempt. A watch is answered long before its end.
+func (cl *sender) noteAttempts(nowNs int64, r *server.Request, response server.Response) {
 	if !cl.timed || isWatch(r) {
 		return
 	}

@@ -133,7 +133,7 @@ func (q *queue) forget(it *item) {
 // addLimited adds an item that has failed again, when the limiter says. If it waits already, the earlier time
 // counts (delaying_queue.go, insert).
 func (q *queue) addLimited(nowNs int64, it *item) {
-	waitNs := q.limiter.when(nowNs, it.failures)
+	waitNs := q.limiter.waitNs(nowNs, it.failures)
 	it.failures++
 	atNs := nowNs + waitNs
 	if it.wait.Pending() {
@@ -168,8 +168,8 @@ func newLimiter(s *Queue) limiter {
 	return l
 }
 
-// when returns how long an item waits now that has failed so often before.
-func (l *limiter) when(nowNs int64, failures int) (waitNs int64) {
+// waitNs returns how long an item waits now that has failed so often before.
+func (l *limiter) waitNs(nowNs int64, failures int) (waitNs int64) {
 	waitNs = int64(min(float64(l.baseNs)*math.Pow(2, float64(failures)), float64(l.maxNs)))
 	if l.shared != nil {
 		waitNs = max(waitNs, l.shared.Take(nowNs)-nowNs)

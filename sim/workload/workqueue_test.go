@@ -21,7 +21,7 @@ func TestItemsWaitLongerWithEachFailure(t *testing.T) {
 		0: 5 * time.Millisecond, 1: 10 * time.Millisecond, 2: 20 * time.Millisecond,
 		17: 655_360 * time.Millisecond, 18: 1000 * time.Second, 2000: 1000 * time.Second,
 	} {
-		if got := time.Duration(l.when(0, failures)); got != want {
+		if got := time.Duration(l.waitNs(0, failures)); got != want {
 			t.Errorf("after %d failures: %v, want %v", failures, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestFailuresShareABucket(t *testing.T) {
 	l := newLimiter(&s)
 	for i := range 120 {
 		want := max(5*time.Millisecond, time.Duration(i-99)*100*time.Millisecond)
-		if got := time.Duration(l.when(0, 0)); got != want {
+		if got := time.Duration(l.waitNs(0, 0)); got != want {
 			t.Fatalf("item %d waits %v, want %v", i, got, want)
 		}
 	}
@@ -47,8 +47,8 @@ func TestSlowBucket(t *testing.T) {
 		document.SetDefaults(&s)
 		s.QPS, s.Burst = qps, 1
 		l := newLimiter(&s)
-		l.when(0, 0)
-		if got := time.Duration(l.when(0, 0)); got != want {
+		l.waitNs(0, 0)
+		if got := time.Duration(l.waitNs(0, 0)); got != want {
 			t.Errorf("with %v a second, the second item waits %v, want %v", qps, got, want)
 		}
 	}

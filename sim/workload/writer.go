@@ -103,7 +103,7 @@ func (s *Writer) Machine(c Client) Machine {
 
 // Start implements Machine. The first write begins anywhere within the first interval.
 func (w *writer) Start(nowNs int64) {
-	w.next.in(nowNs, int64(w.every.Float64()*float64(w.settings.Every.Sample(&w.every.Rand))))
+	w.next.setAfter(nowNs, int64(w.every.Float64()*float64(w.settings.Every.Sample(&w.every.Rand))))
 }
 
 // numbered returns the name of one of several.
@@ -185,7 +185,7 @@ func (w *writer) Answered(nowNs int64, _ int32, a *api.Answer) {
 	case conflicted(a):
 		w.note(nowNs, metric.Conflicted, nowNs-w.beganNs)
 		if waitNs, again := w.tries.next(&w.backoff.Rand); again {
-			w.again.in(nowNs, waitNs)
+			w.again.setAfter(nowNs, waitNs)
 			return
 		}
 		w.end(nowNs, metric.WriteLost)
@@ -223,7 +223,7 @@ func (w *writer) noteOverwritten(nowNs int64, a *api.Answer) {
 // end ends a write.
 func (w *writer) end(nowNs int64, k metric.Event) {
 	w.note(nowNs, k, nowNs-w.beganNs)
-	w.next.in(nowNs, max(0, w.nextNs-nowNs))
+	w.next.setAfter(nowNs, max(0, w.nextNs-nowNs))
 }
 
 func (w *writer) note(nowNs int64, k metric.Event, ns int64) {

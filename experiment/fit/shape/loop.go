@@ -21,8 +21,8 @@ const (
 	equalThinks    = 0.01    // greatest squared coefficient of variation of constant think times
 )
 
-// find counts a first attempt.
-func (l *loop) find(k int) {
+// countArrival counts a first attempt.
+func (l *loop) countArrival(k int) {
 	if k >= mostInProgress {
 		l.beyond = true
 		return
@@ -31,8 +31,8 @@ func (l *loop) find(k int) {
 	l.found[k]++
 }
 
-// stay counts time.
-func (l *loop) stay(k int, ns int64) {
+// addTime counts time.
+func (l *loop) addTime(k int, ns int64) {
 	if k >= mostInProgress || ns <= 0 {
 		return
 	}

@@ -65,7 +65,7 @@ func (o *Observations) AddRetry(client int, nowNs, endNs int64) {
 func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 	c := &o.Clients[client]
 	o.advance(c, nowNs)
-	o.loop.find(len(c.ends))
+	o.loop.countArrival(len(c.ends))
 	if len(c.free) > 0 {
 		o.follow.Add(float64(nowNs - c.free[0]))
 		c.free = c.free[1:]
@@ -100,12 +100,12 @@ func (o *Observations) AddFirst(client int, nowNs, endNs int64) {
 // advance counts the time of a client up to now.
 func (o *Observations) advance(c *Client, nowNs int64) {
 	for len(c.ends) > 0 && c.ends[0] <= nowNs {
-		o.loop.stay(len(c.ends), c.ends[0]-c.seenNs)
+		o.loop.addTime(len(c.ends), c.ends[0]-c.seenNs)
 		c.overNs = c.ends.pop()
 		c.free = append(c.free, c.overNs)
 		c.seenNs = max(c.seenNs, c.overNs)
 	}
-	o.loop.stay(len(c.ends), nowNs-c.seenNs)
+	o.loop.addTime(len(c.ends), nowNs-c.seenNs)
 	c.seenNs = nowNs
 }
 

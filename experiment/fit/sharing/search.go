@@ -104,9 +104,9 @@ func (s *search) start(k int) point {
 	return best
 }
 
-// ridge returns the point with the greatest likelihood among those whose coordinate k is that of p. It climbs from p
+// profileMaximum returns the point with the greatest likelihood among those whose coordinate k is that of p. It climbs from p
 // and from the best point with the other coordinate alone, because there can be two local maxima.
-func (s *search) ridge(p point, k int) point {
+func (s *search) profileMaximum(p point, k int) point {
 	other := 1 - k
 	best := s.climb(p, coarse, other)
 	q := p
@@ -134,7 +134,7 @@ func (s *search) bound(best point, k int, limit, first, top, fall float64) point
 		if distance == whole {
 			p[k] = limit
 		}
-		p = s.ridge(p, k)
+		p = s.profileMaximum(p, k)
 		fell := top - s.trialAt(p).total
 		if math.Abs(fell-fall) < fall/10 || fell < fall && distance == whole {
 			break

@@ -92,7 +92,7 @@ func (w *Write) New(nowNs int64) {
 	if w.Next.Bytes == 0 {
 		w.Next.Bytes = w.Bytes
 	}
-	w.own(nil, nowNs)
+	w.setOwners(nil, nowNs)
 }
 
 // changeByRequest is that of PUT and PATCH (pkg/registry/generic/registry/store.go, Update).
@@ -146,7 +146,7 @@ func (w *Write) changeByRequest(nowNs int64, live *api.Object) Outcome {
 		}
 	}
 	if w.Kind != Apply {
-		w.own(live, nowNs)
+		w.setOwners(live, nowNs)
 	}
 	if live == nil {
 		return Computed
@@ -201,9 +201,9 @@ func (w *Write) manager() string {
 	return defaultManager
 }
 
-// own sets the owners of the new state of a PUT, a PATCH or a POST. An object that has no owners gets none
+// setOwners sets the owners of the new state of a PUT, a PATCH or a POST. An object that has no owners gets none
 // (skipnonapplied.go), unless it is created.
-func (w *Write) own(live *api.Object, nowNs int64) {
+func (w *Write) setOwners(live *api.Object, nowNs int64) {
 	next := &w.Next
 	if w.Body.OwnsNothing && w.Subresource == "" {
 		next.Owners = nil
