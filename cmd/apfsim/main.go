@@ -164,8 +164,21 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(), newCompare(), newSweep(), newTune(), newUpgrade(), newMerge(), newCollisions(), newExplain(), newDiagnose(), newImport(), newConfig(), newScenarios(), newSchema(), newServe(), newVersion())
+	group := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, cmd := range commands {
+			cmd.GroupID = title
+		}
+		root.AddCommand(commands...)
+	}
+	group("Begin with:", newConfig(), newExplain(), newRun(), newDiagnose())
+	group("Decide with:", newCompare(), newSweep(), newTune(), newUpgrade())
+	group("Bring and share:", newImport(), newScenarios(), newServe(), newCollisions())
+	const advanced = "Advanced:"
+	group(advanced, newMerge(), newSchema(), newVersion())
+	root.SetCompletionCommandGroupID(advanced)
 	finish(root)
+	root.SetHelpCommandGroupID(advanced)
 	return root
 }
 
