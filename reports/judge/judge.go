@@ -1,6 +1,6 @@
 // Package judge decides which results are good and which are bad, and why. One table has the effects from which on something
-// is a warning or harm (effects), for workloads, priority levels and clients alike; docs/reference/statistics.md shows it. Group
-// and Level mark those of a run by it. Verdict gives the verdict on a run: the worst effect on those who were not limited
+// is a warning or harm (effects), for workloads, priority levels and clients alike; docs/reference/statistics.md shows it. Mark
+// marks those of a run by it. Verdict gives the verdict on a run: the worst effect on those who were not limited
 // decides. Runs does so for several runs, by their figures together.
 //
 // The causes of harm at a priority level come from a queue of a fluid (cause_level.go), those of requests that failed otherwise
