@@ -1,6 +1,6 @@
 // Package serverlog defines what a line of a kube-apiserver's log says of a request. The packages
 // auditlog and httplog read the formats of these logs, and package requests joins the entries of a
-// request and writes a trace.
+// request.
 package serverlog
 
 import (
