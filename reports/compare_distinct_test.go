@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"apfsim/reports/compare"
-	"apfsim/reports/judge"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -98,7 +97,7 @@ func TestNameByWhichANumberIsTold(t *testing.T) {
 		return sideOf(all...)
 	}
 	c := compare.Compare("b", replications(0), "h", replications(1))
-	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != compare.Regression || told.Mood != judge.Bad || c.Changes[0].Name != told.Name {
+	if told := changeOf(t, c, "rejected{workload:a}.count"); len(told.Also) != 2 || told.Judgement != compare.Regression || c.Changes[0].Name != told.Name {
 		t.Errorf("%+v", told)
 	}
 	text := written(t, c, "text", false)

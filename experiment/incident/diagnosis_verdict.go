@@ -129,7 +129,7 @@ func (c *LoggedClient) surelyWaited() int64 {
 }
 
 // judgedInLog returns the groups that are judged: each level, with its limited clients apart from the others, and each
-// client with harm.
+// client that waited or was not served.
 func judgedInLog(about []*LoggedClient, limited map[*LoggedClient]bool) []result.Judged {
 	type key struct {
 		level   string

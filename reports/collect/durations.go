@@ -20,8 +20,8 @@ type durations struct {
 	timed *timed // nil until the list was full
 }
 
-// timed holds the histograms of one flow. An execution without additional latency is only in alone: many flows have no
-// other executions, and need a single histogram.
+// timed holds the histograms of one flow. An execution that takes as long as its whole request, because that did
+// not wait, is only in alone: many flows have no others, and need a single histogram.
 type timed struct {
 	alone    measure.Histogram
 	byTiming [measure.Timings]measure.Histogram

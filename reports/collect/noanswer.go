@@ -75,8 +75,8 @@ func (z *noAnswer) summary() *result.Freeze {
 	return &result.Freeze{MaxNs: z.longestNs, FromNs: z.fromNs, Count: z.count}
 }
 
-// lateNs returns the time from which on a request is late: lateAfter times the mean of its kind after its arrival. It
-// is the end of the run if too few requests of the kind were executed.
+// lateNs returns the time from which on a request is late: lateAfter times the mean of its kind after its arrival, or
+// the time that the scenario gives it if that is longer. It is the end of the run if too few of the kind were executed.
 func (c *Collector) lateNs(r *server.Request, l *level) int64 {
 	kind := l.ofKind(c.kinds.kindOf(r)).kindUsage
 	if r.FinishNs >= 0 && c.counts(r) { // all but itself

@@ -91,10 +91,6 @@ type Change struct {
 	P          *float64      `json:"p"`        // p value of the hypothesis that the mean of the runs' values does not change; null with too few runs
 	Outcome    Outcome       `json:"outcome"`
 	Judgement  Judgement     `json:"judgement"` // of a significant change, if one direction is better
-	// Mood is Judgement with the values "good" and "bad", as it was called in earlier versions.
-	//
-	// Deprecated: read Judgement. The key goes with the next version.
-	Mood judge.Judgement `json:"mood"`
 
 	PriorityLevel string `json:"priorityLevel,omitempty"` // of a flow
 	FlowSchema    string `json:"flowSchema,omitempty"`    // of a flow
@@ -363,7 +359,6 @@ func (c *Comparison) decide() {
 		default:
 			ch.Judgement = Regression
 		}
-		ch.Mood = ch.Judgement.Mark()
 	}
 	counts := map[Outcome]int{}
 	for i := range c.Changes {

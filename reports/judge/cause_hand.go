@@ -75,7 +75,7 @@ func (d *diagnosis) hand(l *result.Level, flows []*result.Flow) *cause {
 	return c
 }
 
-// CoverOf returns flows whose hands together contain all queues, nil if there are none. It is greedy:
+// CoverOf returns flows whose hands together contain all queues, of which there is at least one; nil if there are none. It is greedy:
 // each step takes the flow with the most queues that are not covered yet and, of several such flows,
 // the one with the greatest service.
 func CoverOf(queues []int, flows []*result.Flow) []*result.Flow {

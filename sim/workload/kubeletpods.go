@@ -342,7 +342,7 @@ const (
 	createPod
 )
 
-// podTaskRetryNs is after how long a chore that has failed is tried again.
+// podTaskRetryNs is after how long a task that has failed is tried again.
 const podTaskRetryNs = second
 
 func (o *podOwner) addTask(nowNs int64, c podTask) {
