@@ -16,7 +16,7 @@ var rewrite = flag.Bool("rewrite", false, "write testdata/instructions.txt inste
 
 // A run executes no more instructions than when testdata/instructions.txt was written, in each regime.
 // Instructions are counted, because they are the same on a busy machine; valgrind also hides which instructions a
-// processor has. With one processor and without garbage collection, two counts differ by less than 0.1 %.
+// processor has. With one processor and without garbage collection, two counts differ by 0.2 % at most.
 func TestInstructions(t *testing.T) {
 	const tolerance = 1.02
 	valgrind, err := exec.LookPath("valgrind")
