@@ -171,9 +171,6 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 			f.level.step(nowNs, c.intervalNs).Retries++
 		}
 		f.demand += demandOf(r)
-		if c.kinds != nil {
-			f.ofKind(c.kinds.kindOf(r)).arrived++
-		}
 	}
 	f.enter(nowNs, c.expect(r, f))
 	f.level.enter(nowNs, r.SeatsWanted())
@@ -226,7 +223,7 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 			l.rejectedByWidth++
 		}
 		p.closeBatches(nowNs)
-		p.Timed[measure.RejectedWait].Record(nowNs - r.ArrivalNs)
+		p.record(measure.RejectedWait, nowNs-r.ArrivalNs)
 		f.add(waitRejected, nowNs-r.ArrivalNs, 0)
 	}
 	c.refuse(nowNs, r, f)

@@ -52,13 +52,19 @@ type numberedOfOne struct {
 
 // kindOf returns the kind of a request.
 func (ks *kinds) kindOf(r *server.Request) int32 {
-	if id := int(r.TemplateID); id >= 0 {
+	if id := int(r.TemplateID); id > 0 && id < len(ks.byTemplate) && ks.byTemplate[id] != 0 {
+		return ks.byTemplate[id]
+	}
+	return ks.find(r)
+}
+
+// find is kindOf for a request whose kind is not in byTemplate.
+func (ks *kinds) find(r *server.Request) int32 {
+	if id := int(r.TemplateID); id >= 0 { // 0 is of templates that are not of a run
 		for len(ks.byTemplate) <= id {
 			ks.byTemplate = append(ks.byTemplate, 0)
 		}
-		if id == 0 || ks.byTemplate[id] == 0 { // the former of a template that is not of a run
-			ks.byTemplate[id] = ks.number(kindKeyOf(r.Template))
-		}
+		ks.byTemplate[id] = ks.number(kindKeyOf(r.Template))
 		return ks.byTemplate[id]
 	}
 	id := -int(r.TemplateID)
@@ -227,7 +233,11 @@ func (c *Collector) expect(r *server.Request, f *flow) float64 {
 		return demand
 	}
 	kind := c.kinds.kindOf(r)
-	f.ofKind(kind).waiting++
+	k := f.ofKind(kind)
+	k.waiting++
+	if c.counts(r) {
+		k.arrived++
+	}
 	at := f.level.ofKind(kind)
 	at.given.add(demand)
 	return at.expected()
@@ -249,16 +259,16 @@ func (c *Collector) occupy(nowNs int64, r *server.Request, f *flow) {
 		heldNs += r.Work.AdditionalLatencyNs
 	}
 	seatNs, kind := float64(r.SeatsHeld())*float64(heldNs), c.kinds.kindOf(r)
-	f.level.ofKind(kind).all.add(seatNs)
+	at := f.level.ofKind(kind)
+	at.all.add(seatNs)
 	if !c.counts(r) {
 		return
 	}
 	spent := spentBy(nowNs, r)
-	f.level.spent.Add(&spent, float64(r.SeatsHeld()))
 	c.inGroupOf(r, f).spent.Add(&spent, float64(r.SeatsHeld()))
 	f.level.spend(nowNs, c.intervalNs, r, &spent)
 	f.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
-	f.level.ofKind(kind).add(seatNs, nowNs-r.ArrivalNs)
+	at.add(seatNs, nowNs-r.ArrivalNs)
 	f.level.allKinds.add(seatNs, nowNs-r.ArrivalNs)
 }
 

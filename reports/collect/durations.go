@@ -94,27 +94,35 @@ func (d *durations) makeRoom() {
 // count counts the durations of the list in histograms: executions whose latencies they are in alone, or without it
 // as both.
 func (d *durations) count(into *[measure.Timings]measure.Histogram, alone *measure.Histogram) {
+	var later [measure.Timings]measure.Buffer
+	var laterAlone measure.Buffer
 	for list := d.list; len(list) > 0; {
 		var v, more uint64
 		v, list = d.take(list)
 		ns := int64(v >> kindBits)
 		switch v & (1<<kindBits - 1) {
 		case waited:
-			into[measure.Wait].Record(ns)
+			later[measure.Wait].Add(ns, &into[measure.Wait])
 		case executed:
 			if alone != nil {
-				alone.Record(ns)
+				laterAlone.Add(ns, alone)
 				break
 			}
-			into[measure.Execution].Record(ns)
-			into[measure.Latency].Record(ns)
+			later[measure.Execution].Add(ns, &into[measure.Execution])
+			later[measure.Latency].Add(ns, &into[measure.Latency])
 		case waitExecuted:
 			more, list = d.take(list)
-			into[measure.Execution].Record(ns)
-			into[measure.Latency].Record(ns + int64(more))
+			later[measure.Execution].Add(ns, &into[measure.Execution])
+			later[measure.Latency].Add(ns+int64(more), &into[measure.Latency])
 		case waitRejected:
-			into[measure.RejectedWait].Record(ns)
+			later[measure.RejectedWait].Add(ns, &into[measure.RejectedWait])
 		}
+	}
+	for t := range later {
+		later[t].Flush(&into[t])
+	}
+	if alone != nil {
+		laterAlone.Flush(alone)
 	}
 }
 

@@ -60,6 +60,10 @@ func (l *level) step(atNs, intervalNs int64) *result.LevelStep {
 // spend adds how a request has spent its time until now to the intervals of the level in which it has executed.
 func (l *level) spend(nowNs, intervalNs int64, r *server.Request, spent *result.Spent) {
 	seats, totalNs := float64(r.SeatsHeld()), nowNs-r.DispatchNs
+	if last := int64(len(l.steps) - 1); r.DispatchNs >= last*intervalNs && nowNs < (last+1)*intervalNs { // without divisions
+		l.steps[last].Spent.Add(spent, seats)
+		return
+	}
 	for fromNs := r.DispatchNs; fromNs < nowNs; {
 		toNs := min(nowNs, fromNs-fromNs%intervalNs+intervalNs)
 		l.step(fromNs, intervalNs).Spent.Add(spent, seats*float64(toNs-fromNs)/float64(totalNs))
@@ -115,6 +119,7 @@ func (l *level) configured() (most, least int, reducedNs int64) {
 // evidenceOf returns the evidence, after Result.
 func (c *Collector) evidenceOf() *result.Evidence {
 	e := &result.Evidence{Workloads: c.evidence.workloads}
+	spent := map[*level]result.Spent{}
 	for i := range e.Workloads {
 		spec, w := &c.scenario.Spec.Workload[i], &e.Workloads[i]
 		w.Recorded = spec.Arrivals.Trace != nil
@@ -132,13 +137,16 @@ func (c *Collector) evidenceOf() *result.Evidence {
 			at := result.WorkloadLevel{Level: p.group.level.name, Arrived: p.Arrived, Seats: p.seats, NotServed: p.Counted.NotServed(),
 				WaitedNs: p.Timed[measure.Wait].SumNs() + p.Queued.SumNs(), Retries: p.Counted.Retries, Spent: p.spent}
 			w.Add(at)
+			of := spent[p.group.level]
+			of.Add(&p.spent, 1)
+			spent[p.group.level] = of
 		}
 	}
 	for _, l := range c.levels { // by name since Result
 		if l.name == "" {
 			continue
 		}
-		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.wideWait.ns, Spent: l.spent,
+		own := result.LevelEvidence{Grows: l.known && !l.exempt() && growthOf(l.batched()) != nil, HeldBackNs: l.wideWait.ns, Spent: spent[l],
 			Executed: l.allKinds.measured, Steps: l.steps, RejectedByWidth: l.rejectedByWidth}
 		own.MostConfigured, own.LeastConfigured, own.ReducedNs = l.configured()
 		e.Levels = append(e.Levels, own)

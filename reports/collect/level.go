@@ -67,7 +67,6 @@ type level struct {
 	kinds    []levelKind // by kind, where the demand is measured
 	allKinds kindUsage
 	noAnswer noAnswer
-	spent    result.Spent       // by the executed requests, in seat-nanoseconds
 	steps    []result.LevelStep // by interval, of the window; as far as there is anything
 	wideWait wideRequestWait
 

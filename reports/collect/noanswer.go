@@ -107,8 +107,12 @@ func (c *Collector) opened(nowNs int64, r *server.Request, l *level) {
 // closed counts a request that is no longer open.
 func (c *Collector) closed(nowNs int64, r *server.Request, l *level, served bool) {
 	if c.kinds != nil && servedUsual(r) {
-		lateNs := c.lateNs(r, l)
-		c.noAnswers[r.Workload].leave(nowNs, lateNs, c.fromNs, served)
+		w := &c.noAnswers[r.Workload]
+		lateNs := nowNs // when no time without an answer could be long enough to be recorded
+		if nowNs-min(w.sinceNs, l.noAnswer.sinceNs) >= result.StallNs {
+			lateNs = c.lateNs(r, l)
+		}
+		w.leave(nowNs, lateNs, c.fromNs, served)
 		l.noAnswer.leave(nowNs, lateNs, c.fromNs, served)
 	}
 }

@@ -21,6 +21,10 @@ type workloadInGroup struct {
 	noWaits int64
 	alone   measure.Histogram
 
+	// What is counted later, in the measures and in alone.
+	later      [measure.Timings]measure.Buffer
+	laterAlone measure.Buffer
+
 	batches measure.Batcher
 }
 
@@ -33,6 +37,7 @@ func (p *workloadInGroup) closeBatches(nowNs int64) {
 
 // endBatches ends the batches that have ended by a time.
 func (p *workloadInGroup) endBatches(nowNs int64) {
+	p.flush()
 	var totals [measure.Timings]measure.Total
 	for t := range p.Timed {
 		h := &p.Timed[t]
@@ -46,23 +51,34 @@ func (p *workloadInGroup) endBatches(nowNs int64) {
 	p.batches.Close(nowNs, &totals)
 }
 
+// flush counts all that has been measured.
+func (p *workloadInGroup) flush() {
+	for t := range p.later {
+		p.later[t].Flush(&p.Timed[t])
+	}
+	p.laterAlone.Flush(&p.alone)
+}
+
+// record measures a duration.
+func (p *workloadInGroup) record(t measure.Timing, ns int64) { p.later[t].Add(ns, &p.Timed[t]) }
+
 // dispatched measures the wait of a dispatched request.
 func (p *workloadInGroup) dispatched(waitNs int64) {
 	if waitNs == 0 {
 		p.noWaits++
 		return
 	}
-	p.Timed[measure.Wait].Record(waitNs)
+	p.record(measure.Wait, waitNs)
 }
 
 // executed measures the times of an executed request.
 func (p *workloadInGroup) executed(executionNs, latencyNs int64) {
 	if latencyNs == executionNs {
-		p.alone.Record(executionNs)
+		p.laterAlone.Add(executionNs, &p.alone)
 		return
 	}
-	p.Timed[measure.Execution].Record(executionNs)
-	p.Timed[measure.Latency].Record(latencyNs)
+	p.record(measure.Execution, executionNs)
+	p.record(measure.Latency, latencyNs)
 }
 
 // end completes the measures at the end of the run.

@@ -1,18 +1,9 @@
 package measure
 
-import (
-	"slices"
-)
-
 // Divider divides service. It reuses its memory.
 type Divider struct {
-	claims []claim
 	shares []float64
-}
-
-type claim struct {
-	demand float64
-	index  int
+	unmet  []int32 // the demands that may get less than they ask for, by index
 }
 
 // FairShares divides a service among demands by max-min fairness: no demand gets more than it
@@ -20,25 +11,29 @@ type claim struct {
 // (water-filling; Bertsekas and Gallager, Data Networks, section 6.5.2; Demers, Keshav and
 // Shenker 1989). The shares are valid until the next call.
 func (d *Divider) FairShares(service float64, demands []float64) []float64 {
-	claims := slices.Grow(d.claims[:0], len(demands))
-	for i, demand := range demands {
-		claims = append(claims, claim{demand, i})
+	d.shares, d.unmet = append(d.shares[:0], demands...), d.unmet[:0]
+	for i := range demands {
+		d.unmet = append(d.unmet, int32(i))
 	}
-	d.claims = claims
-	slices.SortFunc(claims, func(a, b claim) int {
-		switch {
-		case a.demand < b.demand:
-			return -1
-		case a.demand > b.demand:
-			return 1
+	// An equal part of what is left meets the smaller demands, and what they leave raises the part of the others. A few
+	// rounds do, where sorting thousands of demands would take most of the time of a run.
+	for left := service; len(d.unmet) > 0; {
+		part, more := max(0, left/float64(len(d.unmet))), d.unmet[:0]
+		before := len(d.unmet)
+		for _, i := range d.unmet {
+			if demands[i] > part {
+				more = append(more, i)
+			} else {
+				left -= demands[i]
+			}
 		}
-		return a.index - b.index
-	})
-	d.shares = slices.Grow(d.shares[:0], len(demands))[:len(demands)]
-	left := service
-	for n, c := range claims {
-		d.shares[c.index] = min(c.demand, left/float64(len(claims)-n))
-		left -= d.shares[c.index]
+		if len(more) == before {
+			for _, i := range more {
+				d.shares[i] = part
+			}
+			break
+		}
+		d.unmet = more
 	}
 	return d.shares
 }
