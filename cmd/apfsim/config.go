@@ -26,7 +26,7 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Check and print flow-control configurations",
 	}
-	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults(), newConfigDiff(), newConfigMaintain())
+	cmd.AddCommand(newConfigValidate(), newConfigLint(), newConfigSeats(), newConfigDefaults(), newConfigDiff())
 	return cmd
 }
 

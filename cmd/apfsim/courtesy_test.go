@@ -27,7 +27,7 @@ var working = map[string]string{
 	"compare":    "apfsim compare small.yaml --set-head spec.seed=7 --replications 2 --set spec.duration=2h",
 	"sweep":      "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 --set spec.duration=2h -o $(mktemp -d -p .)",
 	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications 9 -o $(mktemp -d -p .)",
-	"merge":      "apfsim merge $(yes 'shards/0 shards/1' | head -n 100) -o $(mktemp -d -p .)",
+	"merge":      "apfsim sweep merge $(yes 'shards/0 shards/1' | head -n 100) -o $(mktemp -d -p .)",
 	"tune":       "! apfsim tune small.yaml --goal 'latency{workload:w}: p(99) < 1us' --budget 20",
 	"upgrade":    "apfsim upgrade --from 1.36 --with small.yaml --servers 1",
 	"collisions": "apfsim collisions --deals 2000",
@@ -68,7 +68,7 @@ var coloured = map[string]string{
 	"run":     "apfsim run small.yaml",
 	"compare": "apfsim compare small.yaml --set-head spec.workload[0].clients=3",
 	"sweep":   "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 -o $(mktemp -d -p .)",
-	"merge":   "apfsim merge swept -o $(mktemp -d -p .)",
+	"merge":   "apfsim sweep merge swept -o $(mktemp -d -p .)",
 }
 
 // Every command that has --no-color prints in colour, but not with it, nor with NO_COLOR set,

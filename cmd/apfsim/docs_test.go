@@ -34,7 +34,7 @@ var notRun = map[string]string{
 	"apfsim serve":             "does not end by itself; TestServe has one",
 	"apfsim serve --port 8080": "does not end by itself; TestServe has one",
 	"apfsim completion bash > /etc/bash_completion.d/apfsim":                             "not into the machine's own; testdata/script/completion.txt has it",
-	"apfsim merge shards/* -o sweep":                                                     "the shards are those of the Job above",
+	"apfsim sweep merge shards/* -o sweep":                                               "the shards are those of the Job above",
 	"apfsim compare results/load live/load":                                              "the folder is that of a live run; testdata/script/compare_client.txt has one",
 	"GOMAXPROCS=1 /usr/bin/time -v apfsim run day-of-5000-nodes --set spec.duration=24h": "takes seven minutes; TestLibrary has ten minutes of the day",
 	liveMetrics: "the folder is that of a live run; testdata/script/compare_metrics.txt has metrics",

@@ -26,7 +26,7 @@ func TestFlagsOfFilesAreKnown(t *testing.T) {
 		"apfsim compare --add-config", "apfsim compare --add-config-base", "apfsim compare --add-config-head", "apfsim compare --bench", "apfsim compare --config", "apfsim compare --config-base", "apfsim compare --config-head", "apfsim compare --metrics", "apfsim compare --out",
 		"apfsim config diff --config", "apfsim config lint --metrics", "apfsim diagnose --config", "apfsim diagnose --metrics", "apfsim diagnose --out", "apfsim explain --add-config", "apfsim explain --config",
 		"apfsim import --capacity-from", "apfsim import --config", "apfsim import --metrics", "apfsim import --out", "apfsim import --scenario",
-		"apfsim merge --out",
+		"apfsim sweep merge --out",
 		"apfsim run --add-config", "apfsim run --config", "apfsim run --events", "apfsim run --junit", "apfsim run --openmetrics", "apfsim run --out",
 		"apfsim sweep --add-config", "apfsim sweep --config", "apfsim sweep --out",
 		"apfsim tune --out", "apfsim upgrade --out",

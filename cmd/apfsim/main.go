@@ -175,7 +175,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 	group("Decide with:", newCompare(), newSweep(), newTune(), newUpgrade())
 	group("Bring and share:", newImport(), newScenarios(), newServe(), newCollisions())
 	const advanced = "Advanced:"
-	group(advanced, newMerge(), newSchema(), newVersion())
+	group(advanced, newSchema(), newVersion())
 	root.SetCompletionCommandGroupID(advanced)
 	finish(root)
 	root.SetHelpCommandGroupID(advanced)

@@ -28,7 +28,7 @@ Folders of 'apfsim tune --shard' are merged into one with the runs of all of the
 without --shard, with this folder, then gives the answer.`,
 		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 0/2 -o first
   apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' --shard 1/2 -o second
-  apfsim merge first second -o both`,
+  apfsim sweep merge first second -o both`,
 		Args: atLeastOne("a folder written by 'apfsim sweep --shard' or 'apfsim tune --shard'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {

@@ -39,14 +39,14 @@ servers, with kubectl. It changes nothing in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newConfig(), newDiagnose(), newExplain(), newVersion())
+	root.AddCommand(newConfig(), newDiagnose(), newExplain(), newUpgrade(), newVersion())
 	finish(root)
 	f := root.PersistentFlags()
 	f.StringVar(&context.context, "context", "", "`NAME` of the context of the kubeconfig that is used instead of the current one")
 	f.StringVar(&context.kubeconfig, "kubeconfig", "", "`FILE` with the kubeconfig, as for kubectl")
 	for path, release := range map[string]string{
 		"diagnose": "version", "explain": "version", "config validate": "version", "config lint": "version",
-		"config seats": "version", "config diff": "from", "config maintain": "to",
+		"config seats": "version", "config diff": "from", "upgrade": "from",
 	} {
 		cmd, _, err := root.Find(strings.Fields(path))
 		if err != nil {

@@ -102,7 +102,7 @@ spec: {duration: 2s, workload: [{name: w, arrivals: {trace: {file: trace.jsonl}}
 		"config lint objects.yaml",
 		"config lint story.yaml",
 		"config diff objects.yaml --from 1.30 --to 1.37",
-		"config maintain objects.yaml",
+		"upgrade objects.yaml --only-objects",
 		"sweep story.yaml --over spec.servers.maxRequestsInflight=2,3 -o sweep",
 		"compare story.yaml --set-head spec.servers.maxRequestsInflight=3 -o comparison",
 		"compare story.yaml --set-head spec.servers.maxRequestsInflight=3 --format markdown",

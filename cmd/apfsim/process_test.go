@@ -297,7 +297,7 @@ var writers = [][]string{
 	{"run", "small.yaml", "--replications", "3"},
 	{"compare", "small.yaml", "small.yaml", "--replications", "2", "--all"},
 	{"sweep", "small.yaml", "--over", "spec.workload[w].clients=1,2", "-o", "swept"},
-	{"merge", "shards/0", "shards/1", "-o", "merged"},
+	{"sweep", "merge", "shards/0", "shards/1", "-o", "merged"},
 	{"collisions"},
 	{"collisions", "--format", "json"},
 	{"collisions", "--format", "csv"},

@@ -42,7 +42,7 @@ for each run and statistic; summary.csv, with the mean and its 95 % interval for
 chart for each statistic of --chart: a line over one parameter, a heat map over two.
 
 Finished runs are kept: after an interruption, run the same command again to continue. With
---shard, several machines share the work; 'apfsim merge' merges their folders.`,
+--shard, several machines share the work; 'apfsim sweep merge' merges their folders.`,
 		Example: `  apfsim sweep elephants-and-mice --set spec.duration=12s --over 'spec.workload[elephants].clients=1,4' -o clients
   apfsim sweep elephants-and-mice --set spec.duration=12s --over 'level[workload-low].handSize=4,8' --over 'level[workload-low].queues=16,128' -o hands`,
 		Args:              exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints"),
@@ -51,6 +51,7 @@ Finished runs are kept: after an interruption, run the same command again to con
 			return runSweep(cmd, args[0], &flags)
 		},
 	}
+	cmd.AddCommand(newMerge())
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "write the results to `DIR`")
 	f.StringArrayVar(&flags.over, "over", nil, "`PATH=VALUE,VALUE,...`: a parameter and its values, such as 'spec.workload[mice].clients=10,100' or 'level[workload-low].handSize=4,6'; may be repeated")
@@ -59,7 +60,7 @@ Finished runs are kept: after an interruption, run the same command again to con
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of the scenario or of a priority level for all points, such as spec.duration=5m; the value is YAML; may be repeated")
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenario's own; may be repeated")
 	f.StringArrayVar(&flags.addConfig, "add-config", nil, "`FILE` of flow-control objects that are added to the configuration; one of the same kind and name takes the place of the scenario's; may be repeated")
-	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only part I of N, counted from 0; 'apfsim merge' writes the tables")
+	f.StringVar(&flags.shard, "shard", "", "`I/N`: run only part I of N, counted from 0; 'apfsim sweep merge' writes the tables")
 	f.StringArrayVar(&flags.charts, "chart", nil, "`STATISTIC` to draw and print, such as 'wait{workload:mice}.p(99)'; may be repeated")
 	f.BoolVar(&flags.flows, "flows", false, "also keep the statistics of each flow")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
@@ -148,7 +149,7 @@ func runSweep(cmd *cobra.Command, arg string, flags *sweepFlags) error {
 		return err
 	}
 	if flags.shard != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d of %d runs; use 'apfsim merge' to merge the shards\n", flags.shard, flags.out, part.Runs(s), s.Runs())
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d of %d runs; use 'apfsim sweep merge' to merge the shards\n", flags.shard, flags.out, part.Runs(s), s.Runs())
 		return nil
 	}
 	d, err := output.FinishSweep(s, ctx, flags.out, steps.next("runs tabulated"))

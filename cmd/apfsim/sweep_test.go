@@ -153,7 +153,7 @@ func TestIndexedJobOfTheDocumentation(t *testing.T) {
 			t.Fatal(p.err.String())
 		}
 	}
-	p := newProcess(t, dir, "sh", "-c", "apfsim merge shards/* -o sweep")
+	p := newProcess(t, dir, "sh", "-c", "apfsim sweep merge shards/* -o sweep")
 	if status := p.wait(t); status != statusDone || !strings.Contains(p.out.String(), "  9 points, 2 runs each, ") {
 		t.Errorf("%s\n%s", p.out.String(), p.err.String())
 	}

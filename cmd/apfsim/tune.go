@@ -58,7 +58,7 @@ one that suffices with fresh seeds. It applies nothing. With --load 2 it asks fo
 With -o, DIR gets tune.html, a page of the answer, tune.json, and the finished runs; of a change also
 change.yaml for kubectl apply, change.diff and, if it changes objects that exist, undo.yaml. After an
 interruption, run the same command again to continue. With --shard, several machines share the
-candidates; 'apfsim merge' merges their folders, and the command without --shard, with the merged
+candidates; 'apfsim sweep merge' merges their folders, and the command without --shard, with the merged
 folder, gives the answer. The exit status is 0 if a change was found or none is needed, and 99 if none
 of the candidates suffices.`,
 		Example: `  apfsim tune elephants-and-mice
@@ -255,7 +255,7 @@ func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
 		return err
 	}
 	if flags.shard != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d runs; use 'apfsim merge' to merge the shards\n", flags.shard, flags.out, runs)
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d runs; use 'apfsim sweep merge' to merge the shards\n", flags.shard, flags.out, runs)
 		return nil
 	}
 	if flags.out != "" {

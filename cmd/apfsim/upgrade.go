@@ -10,6 +10,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/experiment/upgrade"
 	"apfsim/internal/atomicfile"
+	"apfsim/reports/advice"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -29,6 +30,7 @@ type upgradeFlags struct {
 	seed        uint64
 	out, failOn string
 	quiet       bool
+	onlyObjects bool
 }
 
 func newUpgrade() *cobra.Command {
@@ -47,19 +49,28 @@ none is refused. The scenario is a file, a name of the library, or a folder that
 'apfsim diagnose' has written, whose fitted scenario is used if there is one. The objects are those
 of CONFIG, or without it those of the scenario. Nothing is applied.
 
+With --only-objects, the answer is only which objects servers create, put right, annotate and delete, and
+why. Every server does this each minute: it undoes edits of objects that it maintains. Without --from,
+there is no upgrade, and the servers are of the release of --to.
+
 With -o, DIR gets upgrade.json and upgrade.html, and objects.yaml for kubectl apply if API versions
 are no longer served.`,
 		Example: `  kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml
   apfsim upgrade cluster.yaml --from 1.33 --to 1.34
+  apfsim upgrade cluster.yaml --only-objects --to 1.33
   apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with rolling-restart-without-delay -o upgrade`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.onlyObjects {
+				return runMaintenance(cmd, args, &flags)
+			}
 			return runUpgrade(cmd, args, &flags)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.from, "from", "", "`VERSION` of Kubernetes before the upgrade, such as 1.33 or 1.33.2 (required)")
+	f.StringVar(&flags.from, "from", "", "`VERSION` of Kubernetes before the upgrade, such as 1.33 or 1.33.2; required without --only-objects")
 	f.StringVar(&flags.to, "to", rules.Latest().Version, "`VERSION` of Kubernetes after the upgrade")
 	f.IntVar(&flags.servers, "servers", upgrade.Servers, "`N`: number of servers of the cluster; by default that of the scenario, if it has several")
+	f.BoolVar(&flags.onlyObjects, "only-objects", false, "print only what servers do to the objects of CONFIG, and why")
 	f.StringVar(&flags.with, "with", "", "`SCENARIO` with the load during the upgrade: a file, a library name, or a folder of an import")
 	cmd.RegisterFlagCompletionFunc("with", completeScenarios)
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a rollout must refuse nothing")
@@ -197,4 +208,41 @@ func runUpgrade(cmd *cobra.Command, args []string, flags *upgradeFlags) error {
 		return &failure{status: statusThreshold}
 	}
 	return nil
+}
+
+// runMaintenance prints what servers do to the objects of a cluster.
+func runMaintenance(cmd *cobra.Command, args []string, flags *upgradeFlags) error {
+	if err := oneOf("format", flags.config.format, answerFormats); err != nil {
+		return invalid(err)
+	}
+	for _, name := range []string{"with", "probability", "confidence", "seed", "out", "fail-on", "max-requests-inflight", "max-mutating-requests-inflight"} {
+		if cmd.Flags().Changed(name) {
+			return invalid(fmt.Errorf("--%s: has no meaning with --only-objects, which runs nothing", name))
+		}
+	}
+	switch {
+	case len(args) == 0:
+		return invalid(errors.New("CONFIG is missing; want an export of the flow-control objects, a folder of files, or - for standard input"))
+	case flags.servers < 1 || flags.servers > server.MostReplicas:
+		return invalid(fmt.Errorf("--servers: %d: want 1 to %d", flags.servers, server.MostReplicas))
+	}
+	in := advice.MaintenanceInput{Servers: flags.servers}
+	var err error
+	if in.To, err = releaseOf("to", flags.to); err != nil {
+		return err
+	}
+	present := in.To
+	if flags.from != "" {
+		releases, err := upgradeOf(flags.from, flags.to)
+		if err != nil {
+			return invalid(err)
+		}
+		in.From, present = releases.From, releases.From
+	}
+	loaded, err := flags.config.load(cmd, present, args)
+	if err != nil {
+		return err
+	}
+	in.Objects = loaded.Objects
+	return render.Write(cmd.OutOrStdout(), report.MaintenanceDocument(advice.ExamineMaintenance(in)), flags.config.format, textOptions(cmd.OutOrStdout(), false))
 }

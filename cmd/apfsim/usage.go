@@ -43,7 +43,7 @@ func strict(cmd *cobra.Command) {
 		strict(sub)
 	}
 	switch {
-	case cmd.HasSubCommands():
+	case cmd.HasSubCommands() && cmd.RunE == nil:
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -170,7 +170,7 @@ func TestReplaysHaveNoProbability(t *testing.T) {
 	}
 }
 
-// The parts are those of config diff and config maintain.
+// The parts are those of config diff and upgrade --only-objects.
 func TestPartsAreThoseOfTheOtherCommands(t *testing.T) {
 	for _, c := range [][2]string{{"1.25", "1.34"}, {"1.33", "1.34"}, {"1.36", "1.37"}, {"1.21", "1.30"}} {
 		o := upgradeOf(t, c[0], c[1])

@@ -6,6 +6,6 @@
 //   - [ExamineMaintenance]: what servers write to the flow-control objects, before an upgrade and during it.
 //   - [NewCollisions]: how probable it is that elephants occupy all queues of a mouse.
 //
-// The answers are values, which the commands explain, config seats, config diff, config maintain and collisions encode
+// The answers are values, which the commands explain, config seats, config diff, upgrade --only-objects and collisions encode
 // as JSON or pass to reports/render.
 package advice
