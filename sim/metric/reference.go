@@ -1,17 +1,30 @@
 package metric
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // StatisticsReference returns the table of statistics for the reference documentation, in
-// Markdown. A statistic that is another name of one of the same metric has no row.
+// Markdown. The statistics of a duration, which differ in what they take of it, have one row.
 func StatisticsReference() string {
 	var b strings.Builder
 	b.WriteString("| Statistic | Unit | Improves when it gets | Meaning |\n|---|---|---|---|\n")
 	for i := range registry {
 		m := &registry[i]
+		row := func(name string, s *Statistic, text string) {
+			row(&b, "`"+m.Name+"."+name+"`", string(s.Unit), string(s.Better), text)
+		}
+		isDuration := slices.ContainsFunc(m.Statistics, func(s Statistic) bool { return s.Name == "med" })
 		for j := range m.Statistics {
-			if s := &m.Statistics[j]; s.Alias == "" {
-				row(&b, "`"+m.Name+"."+s.printed()+"`", string(s.Unit), string(s.Better), s.Text())
+			s := &m.Statistics[j]
+			switch {
+			case s.Alias != "":
+			case !isDuration || s.Name == "count":
+				row(s.printed(), s, s.Text())
+			case s.Name == "mean":
+				measured := strings.TrimSuffix(strings.TrimPrefix(s.Text(), "Mean "), ".")
+				row("mean`, `min`, `med`, `max`, `p(N)", s, strings.ToUpper(measured[:1])+measured[1:]+": mean, shortest, median, longest, N-th percentile.")
 			}
 		}
 	}
