@@ -122,7 +122,8 @@ func definitions() map[string]*schema {
 
 // complete adds to types with fields what no tag of a field says.
 func complete(defs jsonschema.Definitions) {
-	oneField(defs["Arrivals"], "When a client sends its requests: one of the processes. Rates are per client.")
+	oneField(defs["Arrivals"], "When a client sends its requests: one of the processes. Rates are per client, but for total.")
+	oneField(defs["SteadyArrivals"], "The rate of each client, or in total that of all of them.")
 	oneField(defs["Behaviour"], "What the clients do, in the place of request and arrivals: one of the behaviours.")
 
 	orNamed(defs["Conflict"], "", "None", "None", "Default", "Backoff")

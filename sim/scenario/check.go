@@ -55,8 +55,28 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	c.thresholds(complete)
 	c.source(complete)
 	c.truth()
-	if complete && len(c.Errors) == 0 {
+	if len(c.Errors) > 0 {
+		return
+	}
+	c.overload()
+	if complete {
 		c.memory()
+	}
+}
+
+// mostAsked is how many times its seats a server may be asked for without a warning.
+const mostAsked = 100
+
+// overload warns of a load that is probably a mistake: of a rate that was meant to be that of all clients.
+func (c *checker) overload() {
+	spec := &c.scenario.Spec
+	seats := float64(spec.Servers.Replicas) * float64(spec.Servers.MaxRequestsInflight+spec.Servers.MaxMutatingRequestsInflight)
+	for i := range spec.Workload {
+		w := &spec.Workload[i]
+		if asked := w.AskedSeats(spec.Duration); seats > 0 && asked > mostAsked*seats {
+			c.Warn(document.Index("spec.workload", i)+".arrivals", "%d clients ask for %.0f seats at a time, and the servers have %.0f: a rate is that of each client; want total instead of rate for that of all of them",
+				w.Clients, asked, seats)
+		}
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 // Arrivals says when a client sends its requests: exactly one of the fields is set.
 // Rates are per client.
 type Arrivals struct {
-	Constant *ConstantArrivals `json:"constant,omitempty"`
-	Poisson  *PoissonArrivals  `json:"poisson,omitempty"`
-	Ramping  *RampingArrivals  `json:"ramping,omitempty"`
-	OnOff    *OnOffArrivals    `json:"onOff,omitempty"`
-	Burst    *BurstArrivals    `json:"burst,omitempty"`
-	Closed   *ClosedArrivals   `json:"closed,omitempty"`
-	Trace    *TraceArrivals    `json:"trace,omitempty"`
+	Constant *SteadyArrivals  `json:"constant,omitempty"`
+	Poisson  *SteadyArrivals  `json:"poisson,omitempty"`
+	Ramping  *RampingArrivals `json:"ramping,omitempty"`
+	OnOff    *OnOffArrivals   `json:"onOff,omitempty"`
+	Burst    *BurstArrivals   `json:"burst,omitempty"`
+	Closed   *ClosedArrivals  `json:"closed,omitempty"`
+	Trace    *TraceArrivals   `json:"trace,omitempty"`
 }
 
 var arrivalKinds = document.FieldNames[Arrivals]()
@@ -84,6 +84,15 @@ func (w *Workload) bounded(n float64) float64 {
 		return min(n, float64(len(w.Requests))*float64(w.Clients))
 	}
 	return n
+}
+
+// AskedSeats returns how many seats the requests of an open loop need on average if none waits and each takes one. It is 0
+// for other workloads, and where the workload does not say how long executions take.
+func (w *Workload) AskedSeats(duration quantity.Duration) float64 {
+	if len(w.Arrivals.rates()) == 0 {
+		return 0
+	}
+	return w.ExpectedArrivals(duration) * w.meanExecutionNs() / float64(max(1, w.EndNs(duration)-int64(w.Start)))
 }
 
 // Process yields the times at which one client sends a request by itself, in

@@ -27,7 +27,7 @@ func times(a Arrivals, end float64) []float64 {
 
 // Constant arrivals are 1/rate apart from wherever the first one is, also the millionth.
 func TestConstant(t *testing.T) {
-	got := times(Arrivals{Constant: &ConstantArrivals{Rate: 8}}, 125_000)
+	got := times(Arrivals{Constant: &SteadyArrivals{Rate: 8}}, 125_000)
 	if len(got) != 1_000_000 {
 		t.Fatalf("%d arrivals in 125 000 s at 8/s, want a million", len(got))
 	}
@@ -88,7 +88,7 @@ func TestRampingToZero(t *testing.T) {
 func TestPoissonCounts(t *testing.T) {
 	const rate, windows = 5, 20_000
 	for name, a := range map[string]Arrivals{
-		"poisson": {Poisson: &PoissonArrivals{Rate: rate}},
+		"poisson": {Poisson: &SteadyArrivals{Rate: rate}},
 		"ramping": {Ramping: &RampingArrivals{Process: ProcessPoisson, StartRate: rate,
 			Stages: []Stage{{Duration: quantity.Duration(windows * time.Second), Rate: rate}}}},
 	} {
@@ -197,8 +197,8 @@ func TestSearchesOfOnOffEnd(t *testing.T) {
 func TestExpectedArrivals(t *testing.T) {
 	const seconds = 10_000
 	for name, a := range map[string]Arrivals{
-		"constant":      {Constant: &ConstantArrivals{Rate: 3}},
-		"poisson":       {Poisson: &PoissonArrivals{Rate: 3}},
+		"constant":      {Constant: &SteadyArrivals{Rate: 3}},
+		"poisson":       {Poisson: &SteadyArrivals{Rate: 3}},
 		"ramping":       {Ramping: &RampingArrivals{StartRate: 1, Stages: []Stage{{Duration: quantity.Duration(seconds * time.Second), Rate: 5}}}},
 		"onOff":         {OnOff: &OnOffArrivals{Rate: 10, On: constant(t, 30*time.Second), Off: constant(t, 70*time.Second)}},
 		"one burst":     {Burst: &BurstArrivals{At: quantity.Duration(time.Second), Requests: 400}},

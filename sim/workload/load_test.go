@@ -14,8 +14,8 @@ import (
 // openLoops are arrivals that do not depend on responses.
 func openLoops(t *testing.T) map[string]func() Arrivals {
 	return map[string]func() Arrivals{
-		"constant": func() Arrivals { return Arrivals{Constant: &ConstantArrivals{Rate: 3}} },
-		"poisson":  func() Arrivals { return Arrivals{Poisson: &PoissonArrivals{Rate: 3}} },
+		"constant": func() Arrivals { return Arrivals{Constant: &SteadyArrivals{Rate: 3}} },
+		"poisson":  func() Arrivals { return Arrivals{Poisson: &SteadyArrivals{Rate: 3}} },
 		"ramping": func() Arrivals {
 			return Arrivals{Ramping: &RampingArrivals{StartRate: 1, Stages: []Stage{{Duration: quantity.Duration(2000 * time.Second), Rate: 5}}}}
 		},

@@ -1,18 +1,31 @@
 package workload
 
 import (
+	"apfsim/document"
 	"apfsim/sim/quantity"
 	"apfsim/sim/random"
 )
 
-// ConstantArrivals are 1/rate apart.
-type ConstantArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
+// SteadyArrivals are an open loop whose rate does not change. They are given as the rate of each client, or in total as that
+// of all clients together.
+type SteadyArrivals struct {
+	Rate  quantity.Rate `json:"rate,omitempty" jsonschema:"exclusiveMinimum=0/s" jsonschema_description:"Of each client."`
+	Total quantity.Rate `json:"total,omitempty" jsonschema:"exclusiveMinimum=0/s" jsonschema_description:"Of all clients together, in the place of rate."`
 }
 
-// PoissonArrivals are apart by exponentially distributed times with mean 1/rate.
-type PoissonArrivals struct {
-	Rate quantity.Rate `json:"rate" document:"required" jsonschema:"exclusiveMinimum=0/s"`
+var steadyRates = document.FieldNames[SteadyArrivals]()
+
+// UnmarshalDocument implements document.Unmarshaler.
+func (s *SteadyArrivals) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
+	type plain SteadyArrivals
+	d.DecodeOneOf(n, path, steadyRates, (*plain)(s))
+}
+
+// divide replaces the total by the rate of each client.
+func (s *SteadyArrivals) divide(clients int) {
+	if s != nil && s.Total > 0 {
+		s.Rate, s.Total = s.Total/quantity.Rate(max(1, clients)), 0
+	}
 }
 
 // Poisson is a Poisson process of constant rate.

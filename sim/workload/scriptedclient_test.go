@@ -373,7 +373,7 @@ func (l *interrupted) Err() error {
 func TestInterruptedStart(t *testing.T) {
 	think := ClosedArrivals{Concurrency: 5000, Think: quantity.Constant(quantity.Duration(time.Second))}
 	for name, w := range map[string]Workload{
-		"clients": {Clients: 5000, Arrivals: Arrivals{Constant: &ConstantArrivals{Rate: 1}}},
+		"clients": {Clients: 5000, Arrivals: Arrivals{Constant: &SteadyArrivals{Rate: 1}}},
 		"users":   {Clients: 1, Arrivals: Arrivals{Closed: &think}},
 	} {
 		w.Name, w.As, w.Requests = name, Identity{User: "u"}, []WeightedRequest{{Request: Request{Verb: "get", Resource: "pods"}, Weight: 1}}

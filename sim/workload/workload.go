@@ -70,6 +70,8 @@ func (w *Workload) SetDefaults() {
 	if w.Arrivals.Trace != nil {
 		return
 	}
+	w.Arrivals.Constant.divide(w.Clients)
+	w.Arrivals.Poisson.divide(w.Clients)
 	w.applyLoad()
 	if w.Request != nil && w.Requests == nil {
 		w.single = true

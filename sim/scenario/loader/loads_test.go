@@ -84,6 +84,20 @@ func TestMistakesInLoads(t *testing.T) {
 	}
 }
 
+// A total is divided among the clients. A rate that was meant as a total is warned of.
+func TestTotalOfAllClients(t *testing.T) {
+	total := strings.Replace(twoWorkloads, "elephants, as: {user: u}", "elephants, clients: 900, as: {user: u}", 1)
+	total = strings.Replace(total, "execution: 1ms, arrivals: {poisson: {rate: 8/s}}", "execution: 1s, arrivals: {poisson: {total: 90/s}}", 1)
+	s := mustLoad(t, total)
+	if p := s.Spec.Workload[1].Arrivals.Poisson; p.Rate != 0.1 || p.Total != 0 || len(s.Warnings) > 0 {
+		t.Errorf("900 clients with 90/s in total have %+v each, want 0.1/s; warnings: %v", p, s.Warnings)
+	}
+	s = mustLoad(t, strings.Replace(total, "total", "rate", 1))
+	if want := "900 clients ask for 81000 seats at a time, and the servers have 600: a rate is that of each client; want total instead of rate for that of all of them"; len(s.Warnings) != 1 || s.Warnings[0].Message != want {
+		t.Errorf("warnings are %v, want %q", s.Warnings, want)
+	}
+}
+
 func TestLoadsAreParsed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":      `--load: "": want a factor of more than 0 and at most 1000000, such as 2, or WORKLOAD=2`,

@@ -14,7 +14,7 @@ func TestOneMistakeEach(t *testing.T) {
 	const takes = "execution: 1ms\n"
 	for _, c := range []struct{ workload, want string }{
 		{asks + takes + "arrivals: {poisson: {rate: 0/s}}", "arrivals.poisson.rate: want more than 0/s"},
-		{asks + takes + "arrivals: {poisson: {rate: null}}", "arrivals.poisson.rate: is missing"},
+		{asks + takes + "arrivals: {poisson: {rate: null}}", "arrivals.poisson: want one of rate, total"},
 		{asks + takes + "arrivals: {constant: null}", "arrivals: want one of constant, poisson, ramping, onOff, burst, closed, trace"},
 		{asks + takes, "arrivals: is missing"},
 		{asks + takes + "arrivals: {onOff: {rate: 1/s, on: 0s, off: 1s}}", "arrivals.onOff.on: is always 0s; want more than 0s, as the client would never send"},
