@@ -32,7 +32,7 @@ const (
 	StoreAlarm              // an alarm of what stores and serves objects rings
 	Lifecycle               // a server starts, stops or ends, see lifecycle.go
 	Reconfigure             // the flow-control configuration of a server changes
-	Pace                    // the speed of a server changes, see capacity.go
+	Pace                    // the speed of a server changes, see sharing.go
 	Maintain                // a server maintains the flow-control objects, or an operator writes them, see package sim
 	Adjust                  // the current limits of a server's levels are adjusted
 	Connect                 // something happens between the clients and the servers, see package network

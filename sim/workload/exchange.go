@@ -1,14 +1,12 @@
 package workload
 
 import (
-	"math"
 	"slices"
 
 	"apfsim/sim/api"
 	"apfsim/sim/clock"
 	"apfsim/sim/metric"
 	"apfsim/sim/quantity"
-	"apfsim/sim/random"
 	"apfsim/sim/server"
 )
 
@@ -80,78 +78,6 @@ func (cl *sender) sendNow(nowNs int64, r *server.Request) {
 		return
 	}
 	cl.all.server.Arrive(nowNs, r)
-}
-
-// retry sends a request again that has failed, if again does, and returns whether it does.
-func (cl *sender) retry(nowNs int64, r *server.Request, response server.Response) bool {
-	request, _ := cl.again(nowNs, r, response)
-	return request != nil
-}
-
-// again returns the request that is sent instead of one that has failed, and the event of sending it,
-// unless that was the last attempt or the client gives up.
-func (cl *sender) again(nowNs int64, r *server.Request, response server.Response) (*server.Request, clock.Handle) {
-	waitNs, again := cl.retryAfter(r, response)
-	if !again {
-		return nil, 0
-	}
-	return cl.resend(nowNs+waitNs, r)
-}
-
-// retryAfter returns after which time a request that has failed is sent again, if it is.
-func (cl *sender) retryAfter(r *server.Request, response server.Response) (waitNs int64, again bool) {
-	if int(r.Attempt) > cl.Retry.MaxRetries || ended(r, response) {
-		return 0, false
-	}
-	if cl.Retry.Backoff != nil {
-		return cl.backOff(r), true
-	}
-	return cl.clientGo(r, response)
-}
-
-// clientGo returns whether client-go sends a request again, and after which time: after Retry-After, if
-// the response has it, and after 1 s if the connection broke and the request only reads. A connection that
-// cannot be opened is an error to the caller (k8s.io/client-go, rest/request.go and rest/with_retry.go).
-func (cl *sender) clientGo(r *server.Request, response server.Response) (waitNs int64, again bool) {
-	switch {
-	case response.Failure == server.BrokenConnection:
-		switch r.Attributes.Verb {
-		case "get", "list", "watch":
-			return second, true
-		}
-	case response.RetryAfterSeconds > 0:
-		return int64(response.RetryAfterSeconds) * second, true
-	}
-	return 0, false
-}
-
-// backOff returns how long the client's own back-off waits after an attempt.
-func (cl *sender) backOff(r *server.Request) (waitNs int64) {
-	b := cl.Retry.Backoff
-	wait := float64(b.Initial) * math.Pow(b.Factor, float64(r.Attempt-1))
-	if b.Max > 0 {
-		wait = min(wait, float64(b.Max))
-	}
-	if b.Jitter > 0 {
-		wait *= 1 + b.Jitter*cl.backoff.Float64()
-	}
-	return int64(min(wait, random.LongestNs))
-}
-
-// resend sends a request again at a time.
-func (cl *sender) resend(atNs int64, r *server.Request) (*server.Request, clock.Handle) {
-	again := cl.all.runState.NewRequest()
-	again.Template, again.TemplateID, again.ID, again.Attempt = r.Template, r.TemplateID, r.ID, r.Attempt+1
-	again.ExecutionNs, again.WatchNs, again.WantedNs = r.ExecutionNs, r.WatchNs, r.WantedNs
-	if r.Details != nil {
-		again.Details.DelayNs, again.Details.ClientTimeoutNs = r.Details.DelayNs, r.Details.ClientTimeoutNs
-		again.Details.Asked, again.Details.Execution, again.Details.GivenNs = r.Details.Asked, r.Details.Execution, r.Details.GivenNs
-		if again.Details.Execution { // the other says how long it has executed, perhaps beside others
-			again.ExecutionNs = again.Details.GivenNs
-		}
-		again.Details.Logged, again.Details.LoggedSeats = r.Details.Logged, r.Details.LoggedSeats
-	}
-	return again, cl.all.runState.Events.Schedule(atNs, uint8(server.Resend), server.Event{Kind: server.Resend, Request: again})
 }
 
 // exchange is that of a machine, which waits for the answer for some time over all attempts, and may hang up before.
