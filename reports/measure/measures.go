@@ -37,6 +37,18 @@ type Measures struct {
 	Timed     [Timings]Histogram
 	Queued    Histogram // how long those that were still queued at the end had waited
 	TooLate   Histogram // from arrival until an answer 504, or until the client gave up
+
+	waited Histogram // memory of Waited
+}
+
+// Waited returns the waits of the requests that were dispatched and, so far, of those that were still queued. It is valid until the
+// next call.
+func (m *Measures) Waited() *Histogram {
+	m.waited.Reset()
+	m.waited.Precision = m.Queued.Precision
+	m.waited.Merge(&m.Timed[Wait])
+	m.waited.Merge(&m.Queued)
+	return &m.waited
 }
 
 // Timing is one of the durations that are measured for a request.

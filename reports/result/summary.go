@@ -425,10 +425,7 @@ func NewStillQueued(m *measure.Measures) *StillQueued {
 	if m.Queued.N == 0 {
 		return nil
 	}
-	waits := measure.Histogram{Precision: m.Queued.Precision}
-	waits.Merge(&m.Timed[measure.Wait])
-	waits.Merge(&m.Queued)
-	return &StillQueued{MaxNs: m.Queued.MostNs, WaitP99Ns: waits.PercentileNs(99)}
+	return &StillQueued{MaxNs: m.Queued.MostNs, WaitP99Ns: m.Waited().PercentileNs(99)}
 }
 
 // NewNotServed returns how many of the requests that were counted were not served.
