@@ -143,6 +143,13 @@ TIMEOUT := 3h
 test: ## run all tests
 	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -timeout $(TIMEOUT) ./...
 
+# The packages whose tests have the flag -long: what they prove over many cases, make test proves over a part of them.
+LONG = $(shell grep -rl --include='*_test.go' 'flag.Bool."long"' $(filter-out live/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+.PHONY: test-long
+test-long: ## run all cases of the tests of which make test runs a part
+	go test $(LONG) -count=1 -timeout $(TIMEOUT) -long
+
 LOGS := 200
 
 .PHONY: capacity-proof
@@ -431,7 +438,7 @@ race: ## test what has goroutines under the race detector, which needs a C compi
 nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	go test -race -timeout $(TIMEOUT) ./...
 	for module in live lab/live; do (cd $$module && go test -race -timeout $(TIMEOUT) ./...) || exit 1; done
-	go test ./cmd/apfsim -count=1 -timeout $(TIMEOUT) -run '^(TestExamplesOfTheHelp|TestLibrary)$$' -args -long
+	$(MAKE) test-long
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
 	$(MAKE) conformance-nightly

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
 	"testing"
@@ -18,12 +19,22 @@ import (
 // mean service times, here of 1 ms. Sources: L. Kleinrock, Queueing Systems, volume 1,
 // 1975, sections 3.5 (M/M/c), 3.6 (M/M/c/c), 3.8 (the finite population) and 5.6 (M/G/1).
 
-// confidence is that of the intervals, and width how far they may reach from the value
-// wanted, relative to it.
-const (
-	confidence = 0.99
-	width      = 0.02
-)
+var long = flag.Bool("long", false, "measure runs for six times as long where they are compared with theory")
+
+// effort says how well runs are measured. The seeds are fixed, so that the tests say the same each time; of the intervals of
+// 99 %, one in a hundred misses by chance.
+type effort struct {
+	part       float64 // of the time
+	confidence float64 // of the intervals
+	width      float64 // how far they may reach from the value wanted, relative to it
+}
+
+func measuring() effort {
+	if *long {
+		return effort{part: 1, confidence: 0.99, width: 0.02}
+	}
+	return effort{part: 1. / 6, confidence: 0.999, width: 0.07}
+}
 
 // soleLevel is a scenario in which everybody's requests, one seat each, go to a level with
 // so many seats. It neither lends nor borrows, and the other levels have nothing to lend;
@@ -136,9 +147,8 @@ func (m *measurement) meanWaitMs() float64    { return float64(m.waitNs) / float
 func (m *measurement) meanBusySeats() float64 { return float64(m.busyNs) / float64(m.spanNs()) }
 func (m *measurement) spanNs() int64          { return int64(m.run.Scenario.Spec.Duration) - m.fromNs }
 
-// replicate measures a scenario under so many seeds, from a given one on. The seeds are
-// fixed, so that the tests say the same each time. When the draws change for a good reason
-// one quantity in a hundred will miss its interval by chance: more replications tell.
+// replicate measures a scenario under so many seeds, from a given one on. When the draws
+// change for a good reason and a quantity misses its interval by chance, more replications tell.
 func replicate(t *testing.T, seed, replications, seats int, spec string) []*measurement {
 	t.Helper()
 	var all []*measurement
@@ -156,7 +166,7 @@ func replicate(t *testing.T, seed, replications, seats int, spec string) []*meas
 }
 
 // agree wants the interval of a quantity over the replications to contain a value, and to
-// reach no more than width of it to either side.
+// reach no more than the effort says to either side.
 func agree(t *testing.T, what string, runs []*measurement, quantity func(*measurement) float64, want float64) {
 	t.Helper()
 	x := make([]float64, len(runs))
@@ -169,12 +179,13 @@ func agree(t *testing.T, what string, runs []*measurement, quantity func(*measur
 // within is agree for the values of a quantity in each of the replications.
 func within(t *testing.T, what string, x []float64, want float64) {
 	t.Helper()
+	e := measuring()
 	mean, deviation := stat.MeanStdDev(x, nil)
 	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}
-	half := student.Quantile((1+confidence)/2) * stat.StdErr(deviation, float64(len(x)))
+	half := student.Quantile((1+e.confidence)/2) * stat.StdErr(deviation, float64(len(x)))
 	t.Logf("%s: %.6f ± %.6f (%.2f %%), theory %.6f", what, mean, half, 100*half/want, want)
-	if half > width*want {
-		t.Errorf("%s: the interval reaches %.6f to either side, want at most %.6f", what, half, width*want)
+	if half > e.width*want {
+		t.Errorf("%s: the interval reaches %.6f to either side, want at most %.6f", what, half, e.width*want)
 	}
 	if math.Abs(mean-want) > half {
 		t.Errorf("%s: %.6f ± %.6f does not contain %.6f", what, mean, half, want)
@@ -351,7 +362,7 @@ func TestMachineRepairman(t *testing.T) {
 
 // timing leaves the first second out: a thousand service times from an empty system.
 func timing(measured time.Duration) string {
-	return fmt.Sprintf("  duration: %v\n  warmup: 1s\n", measured+time.Second)
+	return fmt.Sprintf("  duration: %v\n  warmup: 1s\n", time.Duration(measuring().part*float64(measured))+time.Second)
 }
 
 // poisson arrives at a rate per ms.
