@@ -240,7 +240,7 @@ random: ## run N (1000) random scenarios, from SEED, and recompute their sums fr
 
 .PHONY: judgement-random
 judgement-random: ## judge N (1000) random scenarios that are healthy, with faults, and any, and run these without their first causes
-	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
+	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -long -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
 
 # Each case of lab/judgement is run with SEEDS seeds.
 SEEDS := 10
@@ -441,6 +441,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) test-long
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
+	$(MAKE) judgement-random
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
