@@ -50,6 +50,7 @@ var slow = []string{
 	"apfsim run elephants-and-mice --set spec.duration=35s --set spec.warmup=15s --replications 10",
 	"apfsim scenarios list --incidents",
 	"apfsim tune beside-agents.yaml --protect",
+	"apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with incident",
 	"apfsim upgrade --from 1.33 --to 1.34 --with rolling-restart-without-delay",
 	"sh names.sh",
 }
