@@ -139,9 +139,10 @@ run: build ## build, and simulate elephants and mice into results/
 # The time for the tests of one package. No test depends on time, so that a slow machine only takes longer.
 TIMEOUT := 3h
 
+# Without go vet, which make lint runs.
 .PHONY: test
 test: ## run all tests
-	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -timeout $(TIMEOUT) ./...
+	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -vet=off -timeout $(TIMEOUT) ./...
 
 # The packages whose tests have the flag -long: what they prove over many cases, make test proves over a part of them.
 LONG = $(shell grep -rl --include='*_test.go' 'flag.Bool."long"' $(filter-out live/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
@@ -190,7 +191,7 @@ conformance-nightly: ## compare twenty million decisions
 
 .PHONY: conformance-fixed
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
-	cd lab/conformance && go vet ./... && go test -count=1 ./...
+	cd lab/conformance && go vet ./... && go test -vet=off -short -count=1 ./...
 
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
@@ -445,6 +446,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
+	cd lab/conformance && go test -count=1 ./peers
 	$(MAKE) release-check install-check
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.

@@ -19,6 +19,9 @@ var rewrite = flag.Bool("rewrite", false, "write testdata/instructions.txt inste
 // processor has. With one processor and without garbage collection, two counts differ by 0.2 % at most.
 func TestInstructions(t *testing.T) {
 	const tolerance = 1.02
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
 		t.Skip("there is no valgrind")
