@@ -139,9 +139,17 @@ run: build ## build, and simulate elephants and mice into results/
 # The time for the tests of one package. No test depends on time, so that a slow machine only takes longer.
 TIMEOUT := 3h
 
+# Without go vet, which make lint runs.
 .PHONY: test
 test: ## run all tests
-	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -timeout $(TIMEOUT) ./...
+	go run $(GOTESTSUM) --format pkgname-and-test-fails -- -vet=off -timeout $(TIMEOUT) ./...
+
+# The packages whose tests have the flag -long: what they prove over many cases, make test proves over a part of them.
+LONG = $(shell grep -rl --include='*_test.go' 'flag.Bool."long"' $(filter-out live/,$(wildcard */)) | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+.PHONY: test-long
+test-long: ## run all cases of the tests of which make test runs a part
+	go test $(LONG) -count=1 -timeout $(TIMEOUT) -long
 
 LOGS := 200
 
@@ -183,7 +191,7 @@ conformance-nightly: ## compare twenty million decisions
 
 .PHONY: conformance-fixed
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
-	cd lab/conformance && go vet ./... && go test -count=1 ./...
+	cd lab/conformance && go vet ./... && go test -vet=off -count=1 ./...
 
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
@@ -233,7 +241,7 @@ random: ## run N (1000) random scenarios, from SEED, and recompute their sums fr
 
 .PHONY: judgement-random
 judgement-random: ## judge N (1000) random scenarios that are healthy, with faults, and any, and run these without their first causes
-	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
+	go test ./reports/randomscenario -count=1 -timeout 24h -v -run '^Test(HealthyScenariosAreOK|FirstCausesOf.*)$$' -args -long -n $(N) -seed $(or $(filter-out 0,$(SEED)),1)
 
 # Each case of lab/judgement is run with SEEDS seeds.
 SEEDS := 10
@@ -431,9 +439,10 @@ race: ## test what has goroutines under the race detector, which needs a C compi
 nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	go test -race -timeout $(TIMEOUT) ./...
 	for module in live lab/live; do (cd $$module && go test -race -timeout $(TIMEOUT) ./...) || exit 1; done
-	go test ./cmd/apfsim -count=1 -timeout $(TIMEOUT) -run '^(TestExamplesOfTheHelp|TestLibrary)$$' -args -long
+	$(MAKE) test-long
 	$(MAKE) fuzz FUZZTIME=200000x
 	$(MAKE) random N=10000
+	$(MAKE) judgement-random
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain

@@ -28,19 +28,20 @@ import (
 	"apfsim/internal/browsertest"
 )
 
-// eachOfTheLibrary simulates the scenarios of the library, those of at most ten minutes with -short.
+// eachOfTheLibrary simulates some scenarios of the library; all of them with -long.
 func eachOfTheLibrary(t *testing.T, do func(r *result.Result)) {
 	t.Helper()
-	for _, name := range scenarios.Names() {
+	names := []string{"crash-and-reconnect", "elephants-and-mice", "lent-seats", "webhook-deadlock"}
+	if *long {
+		names = scenarios.Names()
+	}
+	for _, name := range names {
 		all, mistakes := loader.Load(scenarios.Files, scenarios.File(name), loader.Options{})
 		if err := mistakes.Err(); err != nil {
 			t.Fatal(err)
 		}
 		for _, sc := range all {
 			if scenarios.IsIncident(name) && len(sc.Spec.Thresholds) == 0 { // it has figures, and no story
-				continue
-			}
-			if testing.Short() && int64(sc.Spec.Duration) > 600*second {
 				continue
 			}
 			run := sim.New(sc)
@@ -75,7 +76,7 @@ const wrongScreen = `(() => {
   return wrong;
 })()`
 
-// The page of any scenario of the library is at most two screens high when it is folded, four on a telephone; its first
+// The page of a scenario of the library is at most two screens high when it is folded, four on a telephone; its first
 // screen has a picture, a cause and a next step, and a checker finds nothing serious that would keep anyone from reading it.
 func TestPagesOfTheLibraryInABrowser(t *testing.T) {
 	b := newBrowser(t)

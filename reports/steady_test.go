@@ -99,7 +99,7 @@ func TestSteadyStateHasNoNotes(t *testing.T) {
 
 // With more load than seats, waits depend on how long the run is, and many requests wait at its end.
 func TestOverloadIsNoted(t *testing.T) {
-	n := noteRuns(t, threeSeats(1.1), 500)
+	n := noteRuns(t, threeSeats(1.1), some(50, 500))
 	n.atLeast(t, 95, result.Load1)
 	if !strings.Contains(n.example, "waited at sole when the run ended, as many as it dispatches in ") {
 		t.Errorf("nothing is said of the requests that wait at the end: %s", n.example)
@@ -111,8 +111,8 @@ func TestOverloadIsNoted(t *testing.T) {
 
 // The load is 0.7 until 90 s, and more than 1 in the last fifth of the window: over the whole window it is less than 1.
 func TestDriftIntoOverloadIsNoted(t *testing.T) {
-	noteRuns(t, drifting(0.7, 1.1), 100).atLeast(t, 85, result.Drift)
-	n := noteRuns(t, drifting(0.7, 1.3), 100)
+	noteRuns(t, drifting(0.7, 1.1), some(40, 100)).atLeast(t, 85, result.Drift)
+	n := noteRuns(t, drifting(0.7, 1.3), some(40, 100))
 	n.atLeast(t, 98, result.Drift)
 	if !strings.Contains(n.example, "the scenario itself changes the load") {
 		t.Errorf("nothing is said of the ramp: %s", n.example)
@@ -139,12 +139,12 @@ func TestBacklogAtTheEndIsNoted(t *testing.T) {
 // it fills at once.
 func TestShortWarmupIsNoted(t *testing.T) {
 	fromStart := func(load float64) string { return strings.Replace(threeSeats(load), "warmup: 10s", "warmup: 0s", 1) }
-	n := noteRuns(t, fromStart(0.9), 200)
+	n := noteRuns(t, fromStart(0.9), some(50, 200))
 	n.atLeast(t, 65, result.ShortWarmupID)
 	if !strings.Contains(n.example, "the warm-up is 0 s, and ") || !strings.HasSuffix(n.example, " would do") {
 		t.Errorf("no warm-up is named: %s", n.example)
 	}
-	noteRuns(t, fromStart(0.5), 200).atMost(t, 1)
+	noteRuns(t, fromStart(0.5), some(50, 200)).atMost(t, 1)
 }
 
 // adjustedLate begins with the nominal limit of a level, 5 seats, which needs 10: limits are adjusted for the first time at

@@ -20,7 +20,7 @@ func answered(t *testing.T, kinds ...string) *tune.Answer {
 	if err := mistakes.Err(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := tune.Run(t.Context(), tune.Options{Scenario: all[0], Kinds: kinds, Probability: 0.9, Confidence: 0.95, Budget: 2000})
+	a, err := tune.Run(t.Context(), tune.Options{Scenario: all[0], Kinds: kinds, Probability: 0.8, Confidence: 0.8, Budget: 400})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ var untold = []string{
 
 func kinds(all ...result.Kind) []result.Kind { return all }
 
-// The first cause of each scenario of the library with harm or long waits is the one that its description tells.
+// The first cause of a scenario of the library with harm or long waits is the one that its description tells.
 func TestVerdictsOfTheLibrary(t *testing.T) {
 	seen := map[string]bool{}
 	eachOfTheLibrary(t, func(r *result.Result) {
@@ -137,7 +137,7 @@ func TestVerdictsOfTheLibrary(t *testing.T) {
 		}
 	})
 	for name := range descriptions {
-		if !seen[name] && !testing.Short() {
+		if !seen[name] && *long {
 			t.Errorf("there is no scenario %s", name)
 		}
 	}

@@ -137,6 +137,7 @@ func TestClosedLoopThroughput(t *testing.T) {
 // demand d is d/(1-ρ), whatever the distribution. First come, first served would give 7.5 ms and 15 ms
 // for a constant execution of 5 ms at these loads.
 func TestProcessorSharing(t *testing.T) {
+	onlyLong(t)
 	for i, execution := range []string{"{exponential: {mean: 5ms}}", "{lognormal: {mean: 5ms, sigma: 1}}", "{uniform: {min: 0s, max: 10ms}}", "5ms"} {
 		for j, perSecond := range []float64{100, 160} {
 			spec := lasting(20, 60_000/(200-perSecond)) + served("{cores: 1}") + clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", perSecond))
@@ -176,6 +177,7 @@ func TestLost(t *testing.T) {
 
 // A level that rejects on a machine with a capacity is a loss system.
 func TestLossSystemWithCapacity(t *testing.T) {
+	onlyLong(t)
 	for i, c := range []struct {
 		law       machine.Capacity
 		rate      float64 // per ms, with a mean demand of 1 ms

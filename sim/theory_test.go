@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
 	"testing"
@@ -17,6 +18,15 @@ import (
 // The tests below compare runs with closed formulas of queueing theory. Time is counted in
 // mean service times, here of 1 ms. Sources: L. Kleinrock, Queueing Systems, volume 1,
 // 1975, sections 3.5 (M/M/c), 3.6 (M/M/c/c), 3.8 (the finite population) and 5.6 (M/G/1).
+
+var long = flag.Bool("long", false, "also run the comparisons with theory that take the longest")
+
+// onlyLong skips a test that make nightly runs.
+func onlyLong(t *testing.T) {
+	if !*long {
+		t.Skip("takes long: only with -long")
+	}
+}
 
 // confidence is that of the intervals, and width how far they may reach from the value
 // wanted, relative to it.

@@ -40,6 +40,21 @@ var notRun = map[string]string{
 	liveMetrics: "the folder is that of a live run; testdata/script/compare_metrics.txt has metrics",
 }
 
+// slow are the beginnings of command lines that together take minutes, and whose files no other command needs. They are run
+// with -long.
+var slow = []string{
+	"apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'",
+	"apfsim compare results/elephants-and-mice --metrics before.txt,after.txt",
+	"apfsim compare shops.yaml --config cluster.yaml --set-head 'level[workload-low].queues=256'",
+	"apfsim run -v elephants-and-mice --set spec.duration=20s --precision 2%",
+	"apfsim run elephants-and-mice --set spec.duration=35s --set spec.warmup=15s --replications 10",
+	"apfsim scenarios list --incidents",
+	"apfsim tune beside-agents.yaml --protect",
+	"apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with incident",
+	"apfsim upgrade --from 1.33 --to 1.34 --with rolling-restart-without-delay",
+	"sh names.sh",
+}
+
 // liveMetrics holds a run beside the metrics of a server that apfsim-live has loaded.
 const liveMetrics = "apfsim compare results/load --metrics live/load/metrics-before.txt,live/load/metrics-after.txt"
 
@@ -148,10 +163,17 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
+// isRun says whether a command line is run.
+func isRun(line string) bool {
+	_, known := notRun[line]
+	later := !*long && !*rewrite && slices.ContainsFunc(slow, func(beginning string) bool { return strings.HasPrefix(line, beginning) })
+	return !known && !later && !builders.MatchString(line)
+}
+
 // runLine runs a command line, if it is one that is run, and returns its stdout.
 func runLine(t *testing.T, dir, at, line string) []byte {
 	t.Helper()
-	if _, known := notRun[line]; known || builders.MatchString(line) {
+	if !isRun(line) {
 		return nil
 	}
 	p := newProcess(t, dir, "sh", "-c", strings.TrimPrefix(line, "bin/"))
@@ -190,11 +212,17 @@ func documents(t *testing.T) map[string]string {
 // What is left out is there, and commands stand where they are found.
 func TestNoCommandIsOverlooked(t *testing.T) {
 	left := maps.Clone(notRun)
+	for _, beginning := range slow {
+		left[beginning] = "slow"
+	}
+	found := func(line string) {
+		maps.DeleteFunc(left, func(known, why string) bool { return line == known || why == "slow" && strings.HasPrefix(line, known) })
+	}
 	indented := regexp.MustCompile(`(?m)^(\t| {4,})(\$ |(apfsim|bin/apfsim|docker|duckdb|export|git|go|jq|kubectl|make|prometheus|promtool|python3|sbatch|sh) ).*`)
 	fenced := regexp.MustCompile("(?ms)^```.*?^```")
 	for file, text := range documents(t) {
 		for _, c := range docCommands(file, text) {
-			delete(left, c.line)
+			found(c.line)
 		}
 		if line := indented.FindString(fenced.ReplaceAllString(text, "")); line != "" {
 			t.Errorf("%s: an indented command is not run; want a block between ```: %s", file, line)
@@ -202,11 +230,11 @@ func TestNoCommandIsOverlooked(t *testing.T) {
 	}
 	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
-			delete(left, strings.TrimSpace(line))
+			found(strings.TrimSpace(line))
 		}
 	})
 	for line := range left {
-		t.Errorf("notRun: no document has %s", line)
+		t.Errorf("notRun or slow: no document has %s", line)
 	}
 }
 
@@ -230,7 +258,7 @@ func TestDocumentation(t *testing.T) {
 					continue
 				}
 				got := splitLines(runLine(t, dir, c.at, c.line))
-				if _, known := notRun[c.line]; !known && !builders.MatchString(c.line) && len(c.output) > 0 && !matches(c.output, got) {
+				if isRun(c.line) && len(c.output) > 0 && !matches(c.output, got) {
 					if *rewrite {
 						rewritten = strings.Replace(rewritten, strings.Join(c.output, "\n"), strings.Join(rewrittenOutput(c.output, got), "\n"), 1)
 						continue
@@ -355,7 +383,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-var long = flag.Bool("long", false, "run the examples of the help that take minutes, too")
+var long = flag.Bool("long", false, "run the examples, commands and scenarios that take minutes, too")
 
 // The examples of every command's help work.
 func TestExamplesOfTheHelp(t *testing.T) {
@@ -366,7 +394,7 @@ func TestExamplesOfTheHelp(t *testing.T) {
 	examples := map[string]bool{}
 	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
-			slow := cmd.Name() == "tune" || cmd.Name() == "upgrade" || strings.Contains(line, "--incidents") // minutes; other tests run such commands
+			slow := cmd.Name() == "tune" || cmd.Name() == "upgrade" // minutes; other tests run such commands
 			if line = strings.TrimSpace(line); !examples[line] && (*long || !slow) {
 				runLine(t, dir, cmd.CommandPath(), line)
 			}

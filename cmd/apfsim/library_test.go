@@ -94,11 +94,15 @@ var keyStatistics = []string{"arrived.count", "executed.rate", "rejected.rate", 
 
 var tagsOfStatistic = regexp.MustCompile(`\{.*\}`)
 
-// keyFigures returns the fingerprint, the thresholds' values and the key statistics but for
+// keyFigures returns the fingerprint, the verdict with its first cause, the thresholds' values and the key statistics but for
 // those that are 0, one a line.
 func keyFigures(s *result.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nfingerprint %s\n", s.Name, s.Fingerprint)
+	fmt.Fprintf(&b, "%s\nfingerprint %s\nverdict %s", s.Name, s.Fingerprint, s.Verdict.Status)
+	for i := range s.Verdict.Causes[:min(1, len(s.Verdict.Causes))] {
+		fmt.Fprint(&b, " ", s.Verdict.Causes[i].ID)
+	}
+	fmt.Fprintln(&b)
 	for _, v := range s.Thresholds {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Metric, v.Expression, figure(*v.Value, v.Unit))
 	}

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 //	traffic LOG WORKLOAD FILE      write what a workload has sent, whatever became of it
 //	same-files DIR DIR             compare two folders, byte by byte
 //	same-values JSON YAML          compare what two texts mean
+//	last-samples METRICS FILE      write the last sample of each series
 //	fits N                         check that the last output has at most N lines of 80 columns
 //	fingerprint VARIABLE           set a variable to the fingerprint in the last output
 //
@@ -79,6 +80,7 @@ func TestScripts(t *testing.T) {
 			"traffic":        trafficCommand,
 			"same-files":     sameFiles,
 			"same-values":    sameValues,
+			"last-samples":   lastSamples,
 			"fits":           fits,
 			"fingerprint":    fingerprint,
 		},
@@ -200,6 +202,20 @@ func sameFiles(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		fmt.Fprintln(ts.Stdout(), filepath.ToSlash(name))
 	}
+}
+
+func lastSamples(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2)
+	var last []string
+	seen := map[string]bool{}
+	for _, line := range slices.Backward(lines(ts, args[0])) {
+		if series := line[:strings.LastIndexByte(line, '}')+1]; series == "" || !seen[series] {
+			seen[series] = true
+			last = append(last, line)
+		}
+	}
+	slices.Reverse(last)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(last, "\n")+"\n"), 0o666))
 }
 
 func fits(ts *testscript.TestScript, neg bool, args []string) {

@@ -14,7 +14,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-var longSweep = []string{"sweep", "small.yaml", "--set", "spec.duration=1000s", "--over", "spec.workload[w].clients=1,2,3,4", "--replications", "10", "-q", "-o"}
+var longSweep = []string{"sweep", "small.yaml", "--set", "spec.duration=500s", "--over", "spec.workload[w].clients=1,2,3,4", "--replications", "10", "-q", "-o"}
 
 // The user has had enough in the middle, twice, and lets it go on later: the files are those of
 // a sweep that nobody has interrupted.

@@ -87,16 +87,16 @@ func TestCapacityOfTheServer(t *testing.T) {
 // The capacities of simulated servers of several kinds are in the intervals, but for one of twenty.
 func TestCapacitiesOfServers(t *testing.T) {
 	inside, all := 0, 0
-	for _, c := range []struct {
+	for _, c := range some(4, []struct {
 		capacity, rate    string
 		cores, contention float64
 	}{
 		{"{cores: 1}", "rate: 12/s", 1, 0},
 		{"{cores: 2}", "rate: 35/s", 2, 0},
 		{"{cores: 4, contention: 0.01}", "rate: 60/s", 4, 0.01},
-		{"{cores: 16}", "rate: 280/s", 16, 0},
 		{"{contention: 0.3}", "rate: 35/s", math.Inf(1), 0.3},
-	} {
+		{"{cores: 16}", "rate: 280/s", 16, 0},
+	}) {
 		t.Run(c.capacity, func(t *testing.T) {
 			text := onServers(", capacity: "+c.capacity, strings.Replace(shared, "rate: 20/s", c.rate, 1))
 			text = strings.Replace(text, "maxRequestsInflight: 25", "maxRequestsInflight: 100", 1)

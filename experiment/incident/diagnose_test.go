@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -177,14 +178,20 @@ func diagnose(t *testing.T, files []string, config []string, metrics, client str
 	return d, strings.Split(out.String(), "\n")
 }
 
+var whole = flag.Bool("long", false, "read larger logs, and more of them")
+
+// some returns a number of cases, and all of them with -long.
+func some(n, all int) int {
+	if *whole {
+		return all
+	}
+	return n
+}
+
 // From the files alone, the first ten lines name the client that was hurt, the one that caused it, when and by which
 // mechanism. What the log shows is as it was.
 func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
-	nodes := 2000
-	if testing.Short() {
-		nodes = 100
-	}
-	w := writeIncident(t, logFiles{nodes: nodes})
+	w := writeIncident(t, logFiles{nodes: some(100, 2000)})
 	d, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "")
 	text := strings.Join(lines[:10], "\n")
 	t.Logf("%s", strings.Join(lines, "\n"))

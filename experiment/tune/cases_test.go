@@ -95,7 +95,7 @@ func TestBudgetEndsConfirmation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a *Answer
-	for budget := whole.Runs; a == nil || a.Selected != nil; budget -= 60 { // until it ends before the first is confirmed
+	for budget := whole.Runs * 2 / 3; a == nil || a.Selected != nil; budget -= 60 { // until it ends before the first is confirmed
 		if a, err = Run(t.Context(), Options{Scenario: sc, Kinds: p.kinds, Levels: p.levels, Probability: promised, Confidence: 0.95, Budget: budget}); err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,8 @@ func options(t *testing.T, dir string) tune.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(10*time.Second), quantity.Duration(40*time.Second)
-	return tune.Options{Scenario: sc, Kinds: []string{"queues", "lending"}, Probability: 0.9, Confidence: 0.95, Budget: 2000, Dir: dir, Version: "test"}
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(5*time.Second), quantity.Duration(25*time.Second)
+	return tune.Options{Scenario: sc, Kinds: []string{"queues", "lending"}, Probability: 0.8, Confidence: 0.8, Budget: 2000, Dir: dir, Version: "test"}
 }
 
 // write runs a search and returns the files of its answer by name.

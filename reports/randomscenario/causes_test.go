@@ -13,7 +13,10 @@ import (
 	"apfsim/sim/scenario/loader"
 )
 
-var explore = flag.Bool("explore", false, "print every cause with its relief")
+var (
+	explore = flag.Bool("explore", false, "print every cause with its relief")
+	long    = flag.Bool("long", false, "run the longer scenarios of the library without their first causes, too")
+)
 
 // leastRelief is the part of the harm that is gone without its first cause.
 const leastRelief = 0.5
@@ -141,8 +144,9 @@ func TestFirstCausesOfRandomScenarios(t *testing.T) {
 
 // The scenarios of the library are stories about one thing each.
 func TestFirstCausesOfTheLibrary(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
+	longest := quantity.Duration(45e9) // that is run without its first cause
+	if *long {
+		longest = 200e9
 	}
 	n := &tally{}
 	for _, name := range scenarios.Names() {
@@ -164,6 +168,3 @@ func TestFirstCausesOfTheLibrary(t *testing.T) {
 	}
 	n.check(t, 95)
 }
-
-// longest is the length of the longest scenario of the library that is run without its first cause.
-const longest = quantity.Duration(200e9)

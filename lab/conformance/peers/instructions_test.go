@@ -38,9 +38,9 @@ func TestInstructions(t *testing.T) {
 	counted := regexp.MustCompile(`I\s+refs:\s+([0-9,]+)`)
 	var now strings.Builder
 	for _, r := range regimes {
-		requests := 100_000
+		requests := 50_000
 		if strings.Contains("DEG", r.name) { // whose clients take most of it
-			requests = 20_000
+			requests = 10_000
 		}
 		cmd := exec.CommandContext(t.Context(), valgrind, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file="+os.DevNull,
 			os.Args[0], childCommand, peerApfsim, r.name, strconv.Itoa(requests), python)
