@@ -10,6 +10,7 @@ import (
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
@@ -59,10 +60,19 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 			return invalid(err)
 		}
 	}
+	files, err := recognizeFiles(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	if files.withoutRequests() {
+		return runEvidence(cmd, files, form, failOn, verbose)
+	}
+	args = files.logs(flags)
 	options, err := flags.options(cmd, args)
 	if err != nil {
 		return invalid(err)
 	}
+	options.Files = files.sources()
 	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
 	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
 	ctx, stop := interruptible(cmd)
@@ -88,12 +98,17 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	if flags.out != "" {
 		document.Next = "apfsim run " + quoted(filepath.Join(flags.out, incident.ScenarioFile))
 	}
+	return writeDiagnosis(cmd, document, diagnosis.Verdict.Status, form, failOn, verbose)
+}
+
+// writeDiagnosis prints a diagnosis, and fails if its status is as bad as a flag says.
+func writeDiagnosis(cmd *cobra.Command, document *report.Document, status result.Status, form, failOn string, verbose bool) error {
 	text := textOptions(cmd.OutOrStdout(), false)
 	text.Brief = !verbose
 	if err := render.Write(cmd.OutOrStdout(), document, form, text); err != nil {
 		return err
 	}
-	if status := diagnosis.Verdict.Status; failOn != "" && !result.Status(failOn).Worse(status) {
+	if failOn != "" && !result.Status(failOn).Worse(status) {
 		return &failure{status: statusThreshold}
 	}
 	return nil

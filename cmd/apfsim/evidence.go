@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment/evidence"
+	"apfsim/experiment/incident"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+// recognized are the files of a diagnosis with what each was taken for.
+type recognized []struct {
+	arg string
+	evidence.File
+}
+
+// recognizeFiles says what each file is. Standard input is read no further than that takes.
+func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err error) {
+	stdin := bufio.NewReaderSize(cmd.InOrStdin(), evidence.HeadBytes)
+	sources, err := requests.Sources(args, stdin, logfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	all = make(recognized, len(sources))
+	var wrong []error
+	for i := range sources {
+		s, f := &sources[i], &all[i]
+		f.arg, f.Name = args[i], s.Name
+		f.Open = func() (io.ReadCloser, error) { return os.Open(s.Name) }
+		var head []byte
+		if s.Stream {
+			f.Open = func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
+			head, err = stdin.Peek(evidence.HeadBytes)
+			cmd.SetIn(stdin) // from its beginning
+		} else {
+			head, err = headOf(f.Open)
+		}
+		if err != nil && err != io.EOF {
+			wrong = append(wrong, err)
+		}
+		f.Kind = evidence.Recognize(head)
+	}
+	return all, errors.Join(wrong...)
+}
+
+// headOf returns the beginning of a file.
+func headOf(open func() (io.ReadCloser, error)) ([]byte, error) {
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var head bytes.Buffer
+	_, err = io.CopyN(&head, r, evidence.HeadBytes)
+	return head.Bytes(), err
+}
+
+func isLog(k incident.Kind) bool { return k == incident.AuditLog || k == incident.HTTPLog }
+
+// withoutRequests reports whether no file is the log of a server, and at least one is of another kind that is known. If all files
+// are unknown, the reader of logs says what is wrong with their lines.
+func (all recognized) withoutRequests() bool {
+	known := false
+	for i := range all {
+		if isLog(all[i].Kind) {
+			return false
+		}
+		known = known || all[i].Kind != incident.Other
+	}
+	return known || len(all) == 0
+}
+
+// logs returns the arguments that name logs of servers. Metrics and objects become those of the flags, unless these are given.
+func (all recognized) logs(flags *importFlags) (args []string) {
+	var config []string
+	for i := range all {
+		switch f := &all[i]; f.Kind {
+		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
+			args = append(args, f.arg)
+		case incident.Metrics:
+			if flags.metrics == "" {
+				flags.metrics = f.Name
+			}
+		case incident.Objects:
+			config = append(config, f.Name)
+		}
+	}
+	if len(flags.config) == 0 {
+		flags.config = config
+	}
+	return args
+}
+
+// sources returns what the files were taken for.
+func (all recognized) sources() (sources []incident.Source) {
+	for i := range all {
+		sources = append(sources, incident.Source{File: all[i].Name, Kind: all[i].Kind, Instances: []string{}})
+	}
+	return sources
+}
+
+// runEvidence diagnoses a server without a log of its requests.
+func runEvidence(cmd *cobra.Command, all recognized, form, failOn string, verbose bool) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var files []evidence.File
+	for i := range all {
+		files = append(files, all[i].File)
+	}
+	d, err := evidence.Diagnose(ctx, files)
+	if err != nil {
+		return importError(ctx, err)
+	}
+	return writeDiagnosis(cmd, d.Document(), d.Verdict.Status, form, failOn, verbose)
+}
