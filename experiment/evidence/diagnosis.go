@@ -12,9 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"apfsim/document"
 	"apfsim/experiment/incident"
 	"apfsim/internal/input"
 	"apfsim/reports/format"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
 
@@ -31,6 +33,8 @@ type Diagnosis struct {
 	incident.Diagnosis
 	unknown  []string
 	warnings []string
+	also     []string         // findings that no cause says, but for the first
+	tables   []report.Section // what the files say in detail
 }
 
 // longestFile bounds what is read of a file, in bytes, and of what it is unpacked to.
@@ -42,6 +46,10 @@ func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
 	e := &evidence{}
 	var wrong []string
 	fail := func(name string, err error) {
+		if errs := (document.Errors)(nil); errors.As(err, &errs) { // with the places in the file
+			wrong = append(wrong, err.Error())
+			return
+		}
 		wrong = append(wrong, name+": "+strings.TrimPrefix(err.Error(), name+": "))
 	}
 	var opened []opened
@@ -62,6 +70,7 @@ func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
 	}
 	for i := range opened {
 		o := &opened[i]
+		e.learn(o)
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
 		}
@@ -72,6 +81,7 @@ func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
 	for i := range opened {
 		e.sources = append(e.sources, *opened[i].source)
 	}
+	e.conclude()
 	return e.diagnosis(), nil
 }
 
@@ -144,7 +154,7 @@ func (e *evidence) diagnosis() *Diagnosis {
 	v := result.NewOverall()
 	d := &Diagnosis{Diagnosis: incident.Diagnosis{SchemaVersion: result.SchemaVersion, KubernetesVersion: e.version, VersionFrom: incident.VersionMetrics,
 		Clients: e.clients, WhyNotTrusted: []string{"there is no log of requests to replay"}, Verdict: v, KnownFaults: []incident.KnownFault{},
-		Remedies: []incident.Remedy{}, Wanted: e.wanted, Sources: e.sources, Schemas: e.schemas}, unknown: e.unknown, warnings: e.warnings}
+		Remedies: []incident.Remedy{}, Wanted: e.wanted, Sources: e.sources, Schemas: e.schemas}, unknown: e.unknown, warnings: e.warnings, tables: e.tables}
 	if d.Clients == nil {
 		d.Clients = []*incident.LoggedClient{}
 	}
@@ -174,6 +184,9 @@ func (e *evidence) diagnosis() *Diagnosis {
 		f := &e.findings[i]
 		if i == 0 {
 			v.Status, v.Decided, v.Sentence = f.Status, f.Decided, f.Sentence+"."
+		}
+		if i > 0 && f.Cause == nil && f.Status != result.OK {
+			d.also = append(d.also, f.Sentence+".")
 		}
 		if c := f.Cause; c != nil {
 			number[c.Kind]++

@@ -19,7 +19,9 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	doc.Sections = append(doc.Sections, report.DiagnosisScreen(v, nil, nil), report.VerdictSection(v))
-	doc.Sections[1].Only = report.Markdown | report.Terminal
+	doc.Sections[1].Only = report.Markdown // the first screen has it
+	add("also", "What else the files show", report.Part{Heading: "What else the files show", List: d.also, Brief: 2})
+	doc.Sections = append(doc.Sections, d.tables...)
 	wanted := report.TextTable("What would tell more", "input", "what it tells")
 	wanted.Caption = "Inputs that would tell more"
 	for _, w := range d.Wanted {

@@ -34,6 +34,7 @@ type evidence struct {
 	unknown  []string          // what the files cannot say, in sentences
 	version  string            // of Kubernetes; "" if no file says it
 	warnings []string
+	observed
 }
 
 // reader adds what a file says. The error continues a sentence that begins with the name of the file.

@@ -35,9 +35,9 @@ var marks = []struct {
 	kind incident.Kind
 	mark *regexp.Regexp
 }{
-	{incident.DumpRequests, regexp.MustCompile(`(?m)^\s*PriorityLevelName,\s*FlowSchemaName,\s*QueueIndex`)},
-	{incident.DumpQueues, regexp.MustCompile(`(?m)^\s*PriorityLevelName,\s*Index,\s*PendingRequests`)},
-	{incident.DumpLevels, regexp.MustCompile(`(?m)^\s*PriorityLevelName,\s*ActiveQueues`)},
+	{incident.DumpRequests, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+FlowSchemaName\b`)},
+	{incident.DumpQueues, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+Index\b`)},
+	{incident.DumpLevels, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+ActiveQueues\b`)},
 	{incident.TSDBDump, regexp.MustCompile(`\A\s*\{__name__="[^"]*".*\} \S+ -?\d+\r?(\n|\z)`)},
 	{incident.QueryRange, regexp.MustCompile(`\A\s*[[{][\s\S]*?"resultType"\s*:\s*"matrix"`)},
 	{incident.QueryInstant, regexp.MustCompile(`\A\s*[[{][\s\S]*?"resultType"\s*:\s*"vector"`)},
@@ -45,7 +45,7 @@ var marks = []struct {
 	{incident.QueryInstant, regexp.MustCompile(`\A\s*\[\s*\{\s*"metric"\s*:\s*\{[^{}]*\}\s*,\s*"value"\s*:`)},
 	{incident.APIRequestCount, regexp.MustCompile(`(?m)^[\s\-{,]*"?kind"?\s*:\s*"?APIRequestCount(List)?\b`)},
 	{incident.Objects, regexp.MustCompile(`(?m)["\s\-{,]kind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b|\Akind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b`)},
-	{incident.ClientLog, regexp.MustCompile(`client-side throttling|Throttling request took|server-side throttling, FlowSchema UID|Got a Retry-After|msg="?"?Waited before sending request`)},
+	{incident.ClientLog, regexp.MustCompile(`client-side throttling|Throttling request took|server-side throttling, FlowSchema UID|Got a Retry-After|client rate limiter Wait returned an error|msg="?"?Waited before sending request`)},
 	{incident.Metrics, regexp.MustCompile(`(?m)\A(\s*#[^\n]*\n|\s*\n)*\s*# (HELP|TYPE|EOF)\b|\A(\s*#[^\n]*\n|\s*\n)*[a-zA-Z_:][\w:]*(\{[^\n]*\})?[ \t]+([-+]?[0-9.]+([eE][-+]?[0-9]+)?|NaN|[-+]?Inf)([ \t]+[-0-9.]+)?[ \t]*\r?(\n|\z)`)},
 }
 
