@@ -48,7 +48,8 @@ type flowNow struct {
 	queues                []int64
 	oldest                time.Time // the first arrival of those that wait
 	first, last           time.Time // arrivals
-	over                  bool      // it asks for more than its fair share of the seats in use, and some of its requests wait
+	over                  bool      // it stands out: see levelNow.standOut
+	limited               bool      // it stands out, or is of the namespace that does
 	behind                []*flowNow
 	behindIn              []int64 // the queues in which these are before it
 	sharesWith            []*flowNow
@@ -192,6 +193,7 @@ func (l *levelNow) group() {
 		slices.Sort(f.queues)
 	}
 	l.fairShares()
+	l.standOut()
 	l.neighbours(func(r *dumpedRequest) *flowNow { return by[key{r.schema, r.flow}] })
 	slices.SortStableFunc(l.flows, func(a, b *flowNow) int {
 		return cmp.Or(-cmp.Compare(a.waitingSeats, b.waitingSeats), -cmp.Compare(a.seats, b.seats), cmp.Compare(a.name(), b.name()))
@@ -217,9 +219,83 @@ func (l *levelNow) fairShares() {
 	}
 	for _, f := range l.flows {
 		f.share = min(share, f.asked())
-		f.over = f.waiting > 0 && share > 0 && f.asked() > judge.OverDemandingRatio*share
 	}
 }
+
+// A flow stands out if it asks for so many times of what the median flow of the level does. Those that stand out are the cause only if
+// they ask for most of what is asked for. A level where all flows wait has too few seats, has lent them, or its executions take too
+// long: a dump cannot tell these apart.
+const (
+	timesMedian  = 3
+	mostStanding = 20
+	leastOfAsked = 0.5
+)
+
+// standOut marks the flows that ask for much more than others, and for more than their fair share.
+func (l *levelNow) standOut() {
+	if len(l.flows) == 0 {
+		return
+	}
+	asked := make([]float64, len(l.flows))
+	total, standing := 0.0, 0.0
+	for i, f := range l.flows {
+		asked[i] = f.asked()
+		total += asked[i]
+	}
+	slices.Sort(asked)
+	median := asked[(len(asked)-1)/2]
+	var found []*flowNow
+	for _, f := range l.flows {
+		if f.waiting > 0 && (len(l.flows) == 1 || f.asked() >= timesMedian*median) && (!l.started || len(l.flows) == 1 || f.asked() > judge.OverDemandingRatio*f.share) {
+			found = append(found, f)
+			standing += f.asked()
+		}
+	}
+	if len(found) > mostStanding || len(l.flows) > 1 && 2*len(found) > len(l.flows) || standing < leastOfAsked*total {
+		return
+	}
+	for _, f := range found {
+		f.over, f.limited = true, true
+	}
+}
+
+// namespace returns the namespace of the service account that a flow is of, "" of others.
+func (f *flowNow) namespace() string {
+	account, is := strings.CutPrefix(f.distinguisher, "system:serviceaccount:")
+	namespace, _, found := strings.Cut(account, ":")
+	if !is || !found {
+		return ""
+	}
+	return namespace
+}
+
+// oneNamespace returns the flows of the namespace whose service accounts ask for most of what is asked for, although none of them
+// stands out: each has a fair share of its own. It is nil if there is none, or no flow of others.
+func (l *levelNow) oneNamespace() (flows []*flowNow) {
+	by := map[string]float64{}
+	total := 0.0
+	for _, f := range l.flows {
+		by[f.namespace()] += f.asked()
+		total += f.asked()
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		if name == "" || by[name] < leastOfNamespace*total {
+			continue
+		}
+		for _, f := range l.flows {
+			if f.namespace() == name {
+				flows = append(flows, f)
+			}
+		}
+	}
+	if len(flows) < 2 || len(flows) == len(l.flows) {
+		return nil
+	}
+	return flows
+}
+
+// leastOfNamespace is the part of all that is asked for from which on a namespace is the cause.
+const leastOfNamespace = 0.75
 
 // neighbours finds out which flows wait in the same queues, and behind whom.
 func (l *levelNow) neighbours(flowOf func(*dumpedRequest) *flowNow) {
@@ -422,6 +498,7 @@ func concludeDumps(e *evidence) {
 	e.want(true, "two scrapes of /metrics of this server, a minute apart", "whether it goes on, whether executions became longer, and the limits of the levels at that time")
 	e.want(e.shapes == nil, "kubectl get flowschemas,prioritylevelconfigurations -o yaml", "hands, queues, and what each level may lend and borrow")
 	e.cannot("Dumps are of one moment: they do not say when requests were rejected, whether that goes on, or whether executions take longer than usual.")
+	e.cannot("They show only flow control: not what etcd, webhooks, other filters of the server and other servers do.")
 	if requests != nil && !requests.has("StartTime") {
 		e.cannot("Before Kubernetes 1.28, a dump of requests does not have those that execute, so that it does not say who has the seats.")
 	}
@@ -481,7 +558,7 @@ func place(d *dump) string {
 // nothing is the finding of dumps in which no request waits and none was rejected.
 func (m *moment) nothing() Finding {
 	if d := m.dumps[levelsDump]; d != nil && d.has("RejectedRequests") && !d.leftOut {
-		return Finding{Status: result.OK, Sentence: "No request waits at the moment of the dump, and none was rejected since the server started" + m.where()}
+		return Finding{Status: result.OK, Sentence: "Flow control did no harm that the dump shows: no request waits at its moment, and none was rejected since the server started" + m.where()}
 	}
 	return Finding{Status: result.Unknown, Sentence: "No request waits at the moment of the dump" + m.where() + ", which does not say whether requests were rejected before"}
 }
@@ -554,9 +631,12 @@ const dumpOfRequests = "kubectl get --raw '/debug/api_priority_and_fairness/dump
 func (l *levelNow) lookFor() []result.Remedy {
 	r := result.Remedy{Remedy: result.NoChange, Causes: []string{}}
 	has, known := l.queuing()
+	widest, wide := l.widest()
 	switch {
 	case known && !has:
-		r.Sentence = fmt.Sprintf("First find out which FlowSchemas assign requests to %s, which has no queues: a schema that assigns them to a level with queues prevents these rejections.", l.name)
+		r.Sentence = fmt.Sprintf("First find out which FlowSchemas assign requests to %s, which has no queues and rejects what finds no free seat.", l.name)
+	case l.listed && l.waiting() > 0 && wide > 0:
+		r.Sentence = fmt.Sprintf("First find out how many seats of %s are free while requests of up to %d seats are next: two scrapes of /metrics tell whether these hold up the others, or it has too few seats, or lent some.", l.name, widest)
 	case l.listed && l.waiting() > 0:
 		r.Sentence = fmt.Sprintf("First find out what fills the seats of %s: two scrapes of /metrics tell whether it has too few, or lent some, or executions became longer.", l.name)
 	default:
@@ -632,14 +712,13 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 	var over []*flowNow
 	for _, f := range l.flows {
 		total += f.asked()
-		if f.over || !l.started && float64(f.waitingSeats) > leastOfWaiting*float64(l.waitingSeats()) {
+		if f.over {
 			over = append(over, f)
 		}
 	}
 	slices.SortStableFunc(over, func(a, b *flowNow) int { return -cmp.Compare(a.asked(), b.asked()) })
 	if len(over) == 0 {
-		e.cannot(fmt.Sprintf("Who caused that requests of %s wait: those of %s wait, of which none stands out.", l.name, format.Counted(l.waitingFlows(), "flow")))
-		return nil, nil
+		return l.byNamespace(e, c, total)
 	}
 	c.Kind = result.ByDemand
 	for _, f := range over[:min(len(over), result.MostCauseFlows)] {
@@ -658,19 +737,18 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 			c.Sentence += fmt.Sprintf(", for %s seats", format.Whole(first.waitingSeats))
 		}
 		if l.started {
-			c.Sentence += fmt.Sprintf(", and %s of the %s that execute there; in seats, it asks for %s of its fair share", format.Whole(first.executing), format.Whole(l.executing()),
-				format.Percent(c.Flows[0].OfFairShare))
+			c.Sentence += fmt.Sprintf(", and %s of the %s that execute there; in seats, it asks for %s its fair share", format.Whole(first.executing), format.Whole(l.executing()),
+				timesText(c.Flows[0].OfFairShare))
 		}
 		if more := len(over) - 1; more > 0 {
-			c.Sentence += fmt.Sprintf(". %s for more than %s fair share, too", map[bool]string{true: "1 other flow asks", false: format.Whole(int64(more)) + " other flows ask"}[more == 1],
-				map[bool]string{true: "its", false: "their"}[more == 1])
+			c.Sentence += fmt.Sprintf(". %s for much more than others, too", map[bool]string{true: "1 other flow asks", false: format.Whole(int64(more)) + " other flows ask"}[more == 1])
 		}
 	} else {
 		var texts []string
 		for _, f := range over[:min(len(over), 3)] {
 			texts = append(texts, fmt.Sprintf("%s (%s waiting, %s executing)", f.short, format.Whole(f.waiting), format.Whole(f.executing)))
 		}
-		c.Sentence = fmt.Sprintf("%s of %s ask for more than their fair share, none of them for much more than the next: %s", format.Counted(len(over), "flow"), l.name, strings.Join(texts, ", "))
+		c.Sentence = fmt.Sprintf("%s of %s ask for much more than the others, and for more than their fair share: %s", format.Counted(len(over), "flow"), l.name, strings.Join(texts, ", "))
 		if more := len(over) - len(texts); more > 0 {
 			c.Sentence += fmt.Sprintf(" and %s", format.Counted(more, "other"))
 		}
@@ -678,28 +756,48 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 	}
 	c.Sentence += "."
 	try := []result.Remedy{{Remedy: result.LimitClient, Sentence: fmt.Sprintf("Let %s send less at a time.", who)}}
-	if alone {
-		try = append(try, result.Remedy{Remedy: result.OwnLevel, Sentence: fmt.Sprintf("Give %s a priority level of its own.", who)})
-	} else {
-		try = append(try, result.Remedy{Remedy: result.MoreShares, Sentence: fmt.Sprintf("Give %s more seats: shares, as far as other levels can spare them, or else more seats of the server.", l.name)})
-	}
+	try = append(try, result.Remedy{Remedy: result.OwnLevel, Sentence: fmt.Sprintf("Give %s a priority level of %s own.", who, map[bool]string{true: "its", false: "their"}[alone])})
 	if widest, _ := l.widest(); widest > 1 {
 		try = append(try, result.Remedy{Remedy: result.ListInPages, Sentence: fmt.Sprintf("Let %s list in pages.", l.widestFlow().short)})
 	}
 	return c, try
 }
 
+// timesText says how many times of something it is.
+func timesText(ratio float64) string {
+	if ratio < 10 {
+		return format.Percent(ratio) + " of"
+	}
+	return format.Number(ratio) + " times"
+}
+
 // deepQueues is how many requests must wait in each queue for few queues to be a sign of few flows.
 const deepQueues = 3
 
-// leastOfWaiting is the part of the waiting seats from which on a flow stands out, where those that execute are not known.
-const leastOfWaiting = 0.5
-
-func (l *levelNow) waitingSeats() (n int64) {
-	for _, f := range l.flows {
-		n += f.waitingSeats
+// byNamespace completes the cause with the namespace that asks for most. Without one, who caused it cannot be told.
+func (l *levelNow) byNamespace(e *evidence, c *result.Cause, total float64) (*result.Cause, []result.Remedy) {
+	flows := l.oneNamespace()
+	if flows == nil {
+		e.cannot(fmt.Sprintf("Why requests of %s wait: those of %s do, of which none stands out. The level may have too few seats, may have lent some, or executions became longer.",
+			l.name, format.Counted(l.waitingFlows(), "flow")))
+		return nil, nil
 	}
-	return n
+	name := flows[0].namespace()
+	waiting, asked := int64(0), 0.0
+	for _, f := range flows {
+		waiting += f.waiting
+		asked += f.asked()
+		f.limited = true
+	}
+	c.Kind = result.ByDemand
+	c.Figures = append(c.Figures, result.Figure{Name: "flows", Value: float64(len(flows))}, result.Figure{Name: "ofDemand", Value: asked / total})
+	for _, f := range flows[:min(len(flows), result.MostCauseFlows)] {
+		c.Flows = append(c.Flows, result.CauseFlow{Flow: f.name(), Name: f.short, ShareOfDemand: f.asked() / total})
+	}
+	c.Sentence = fmt.Sprintf("Service accounts of the namespace %s have %s of the %s at %s. They are %s, each with a fair share of its own.", name, format.Whole(waiting),
+		count(l.waiting(), "request that waits", "requests that wait"), l.name, format.Counted(len(flows), "flow"))
+	return c, []result.Remedy{{Remedy: result.MergeFlows, Sentence: fmt.Sprintf("Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace.", name)},
+		{Remedy: result.LimitClient, Sentence: fmt.Sprintf("Let the clients in %s send less at a time.", name)}}
 }
 
 func (l *levelNow) waitingFlows() (n int) {
@@ -780,13 +878,13 @@ const mostHarmed = 20
 
 // harmed returns the flows with waiting requests: first those that ask for no more than their share.
 func (m *moment) harmed(l *levelNow) (rows []result.Harmed) {
-	for _, over := range []bool{false, true} {
+	for _, limited := range []bool{false, true} {
 		for _, f := range l.flows {
-			if f.waiting == 0 || f.over != over || len(rows) == mostHarmed {
+			if f.waiting == 0 || f.limited != limited || len(rows) == mostHarmed {
 				continue
 			}
 			role := result.Victim
-			if over {
+			if limited {
 				role = result.WasLimited
 			}
 			n := f.waiting + f.executing
