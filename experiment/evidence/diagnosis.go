@@ -78,6 +78,7 @@ func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
 	if len(wrong) > 0 {
 		return nil, &incident.WrongChoice{Message: strings.Join(wrong, "\n")}
 	}
+	e.concludeMetrics()
 	for i := range opened {
 		e.sources = append(e.sources, *opened[i].source)
 	}

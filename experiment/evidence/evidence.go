@@ -26,14 +26,15 @@ type Finding struct {
 
 // evidence is what the files read so far say.
 type evidence struct {
-	sources  []incident.Source
-	findings []Finding
-	clients  []*incident.LoggedClient // whom a file names
-	schemas  []incident.SchemaUse
-	wanted   []incident.Wanted // what would tell more
-	unknown  []string          // what the files cannot say, in sentences
-	version  string            // of Kubernetes; "" if no file says it
-	warnings []string
+	collected *collected // the metrics of all files; nil without
+	sources   []incident.Source
+	findings  []Finding
+	clients   []*incident.LoggedClient // whom a file names
+	schemas   []incident.SchemaUse
+	wanted    []incident.Wanted // what would tell more
+	unknown   []string          // what the files cannot say, in sentences
+	version   string            // of Kubernetes; "" if no file says it
+	warnings  []string
 	observed
 }
 
@@ -41,4 +42,6 @@ type evidence struct {
 type reader func(e *evidence, s *incident.Source, text []byte) error
 
 // readers are the readers of the kinds that have one.
-var readers = map[incident.Kind]reader{}
+var readers = map[incident.Kind]reader{
+	incident.Metrics: (*evidence).readMetrics,
+}

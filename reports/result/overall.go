@@ -151,6 +151,11 @@ type Cause struct {
 	Figures   []Figure    `json:"figures"`   // that prove it
 	Sentence  string      `json:"sentence"`
 
+	// Or are other kinds that what is known fits as well, and Confirm is what would tell which it is. Both are empty of a run, in
+	// which everything is known.
+	Or      []Kind `json:"or,omitempty"`
+	Confirm string `json:"confirm,omitempty"`
+
 	// Harmed are the workloads whose requests it explains, of a cause that is not about a level; nil for all.
 	Harmed []string `json:"-"`
 

@@ -1,0 +1,418 @@
+package evidence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+)
+
+// The limits of the rules. Each is between what runs with the cause show and what others show, see TestLibraryThroughMetrics.
+const (
+	leastForP99    = 100              // requests
+	longWaitNs     = judge.GoodWaitNs // of a wait p99, from which on it is a warning
+	mostlyFull     = 0.9              // of the time, in which a level is full nearly always
+	wideHeldBack   = 0.05             // of the requests that arrived: from then on wide requests block seats
+	slower         = 1.5              // by how many times executions grew
+	notSlower      = 1.2              // below it they did not
+	leastExecuted  = 30               // executions for a mean of them
+	emptyQueues    = 0.5              // of the places in queues: below it a rejection for a full queue is of few flows
+	fewSeats       = 3                // nominal seats
+	ofOneSchema    = 0.8              // of the seats in use or of the requests, which one FlowSchema has
+	lentSeats      = 0.97             // of the nominal seats: below it, a limit is that of a level that has lent seats
+	dominantReason = 0.9
+)
+
+// judgedGroup returns the figures that the status follows from.
+func judgedGroup(g *group) *result.Judged {
+	j := &result.Judged{Of: result.OfLevel, Name: g.level, Arrived: int64(g.arrived()), NotServed: int64(g.rejected)}
+	if g.schema != "" {
+		j.Of, j.Name = result.OfFlow, g.schema
+	}
+	if low, _, known := g.waitP99(); known && g.waits.Count() >= leastForP99 {
+		j.WaitP99Ns = int64(low * 1e9)
+	}
+	return j
+}
+
+// waitP99 returns the bounds of the bucket with the 99th percentile of the waits, in seconds.
+func (g *group) waitP99() (low, high float64, known bool) {
+	low, high = g.waits.Percentile(99, g.waits.Count())
+	return low, high, !math.IsNaN(low)
+}
+
+// waitText writes the bounds of the bucket of a wait.
+func waitText(low, high float64) string {
+	switch {
+	case high <= 0:
+		return "0"
+	case math.IsInf(high, 1):
+		return "more than " + format.Duration(low*1e9)
+	}
+	return format.Duration(low*1e9) + " to " + format.Duration(high*1e9)
+}
+
+// conclude adds what the metrics of a server say.
+func (s *server) conclude(e *evidence, severalServers bool) {
+	at := ""
+	if severalServers && s.name != "" {
+		at = " at " + s.name
+	}
+	levels := s.levels()
+	arrived := 0.0
+	harmed := false
+	for _, l := range levels {
+		arrived += l.arrived()
+		s.addSchemas(e, l, severalServers)
+		if f := s.finding(l, levels, at); f != nil {
+			harmed = true
+			e.findings = append(e.findings, *f)
+		}
+	}
+	e.findings = append(e.findings, s.others(levels, at)...)
+	if harmed {
+		return
+	}
+	f := Finding{Status: result.OK, Sentence: fmt.Sprintf("All %s%s were served %s, and none of the levels had a wait p99 above %s",
+		result.RequestCount(int64(arrived)), at, s.observed(), format.Duration(longWaitNs))}
+	switch {
+	case len(s.series[rejectedTotal]) == 0 && len(s.series[dispatchedTotal]) == 0 && len(s.series[waitSeconds+"_count"]) == 0:
+		return // what the server does not report at all is said elsewhere
+	case arrived < judge.LeastRequests:
+		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("%s arrived%s %s; it takes %d to say that all is well", result.RequestCount(int64(arrived)), at, s.observed(), judge.LeastRequests)
+	case len(s.series[waitSeconds+"_bucket"]) == 0:
+		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("All %s%s were served %s, but the metrics do not say how long they waited", result.RequestCount(int64(arrived)), at, s.observed())
+	}
+	e.findings = append(e.findings, f)
+}
+
+// finding returns what happened at a level, nil if that is nothing bad.
+func (s *server) finding(l *level, all []*level, at string) *Finding {
+	judged := []result.Judged{*judgedGroup(&l.group)}
+	for _, g := range l.schemas {
+		judged = append(judged, *judgedGroup(g))
+	}
+	status, decided := judge.Decide(judged)
+	if status == result.OK {
+		return nil
+	}
+	f := &Finding{Status: status, Decided: decided}
+	low, high, waited := l.waitP99()
+	wait := waitText(low, high)
+	if decided != nil && decided.Unit == "ns" { // the figure is a bound of its bucket
+		for _, g := range append(slices.Clone(l.schemas), &l.group) {
+			if low, high, _ := g.waitP99(); judgedGroup(g).Name == decided.Name {
+				decided.Sentence = strings.Replace(decided.Sentence, "was "+format.Duration(decided.Value), "was "+waitText(low, high), 1)
+			}
+		}
+	}
+	when := s.observed()
+	fromMs, toMs := int64(0), int64(0)
+	if l.firstHarm > 0 && !s.ordered {
+		fromMs, toMs = s.atMs[l.firstHarm-1], s.atMs[l.lastHarm]
+		if s.startMs > 0 || !s.estimated {
+			when = fmt.Sprintf("between %s and %s", clock(fromMs), clock(toMs))
+		}
+	}
+	if l.rejected > 0 {
+		n, of := int64(l.rejected), int64(l.arrived())
+		f.Sentence = fmt.Sprintf("%s of the %s of %s%s %s rejected %s (%s)", judge.ShareText(n, of), result.RequestCount(of), l.level, at, judge.Were(n), when, l.reasonsText())
+		if waited && judgedGroup(&l.group).WaitP99Ns >= longWaitNs {
+			f.Sentence += ", and the wait p99 was " + wait
+		}
+	} else {
+		f.Sentence = fmt.Sprintf("The wait p99 of %s%s was %s %s; no request was rejected", l.level, at, wait, when)
+	}
+	for _, g := range l.schemas {
+		j := judgedGroup(g)
+		if g.rejected == 0 && j.WaitP99Ns < longWaitNs {
+			continue
+		}
+		h := result.Harmed{Workload: g.schema, Name: g.schema, Level: l.level, Flows: 1, Sent: j.Arrived, Served: j.Arrived - j.NotServed,
+			NotServed: result.NotServed{Rejected: j.NotServed}, Causes: []string{}}
+		if j.WaitP99Ns > 0 {
+			h.WaitP99Ns = &j.WaitP99Ns
+		}
+		f.Harmed = append(f.Harmed, h)
+	}
+	f.Cause, f.Try = s.mechanism(l, all)
+	if s.lengthMs() > 0 {
+		f.Cause.ToNs = s.lengthMs() * 1e6
+	}
+	return f
+}
+
+// reasonsText lists the reasons of rejections, the most frequent first.
+func (g *group) reasonsText() string {
+	var reasons []string
+	for reason := range g.reasons {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		switch x, y := g.reasons[a], g.reasons[b]; {
+		case x != y:
+			return int(math.Copysign(1, y-x))
+		}
+		return strings.Compare(a, b)
+	})
+	if len(reasons) == 1 {
+		return reasons[0]
+	}
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s %s", format.Whole(int64(g.reasons[reason])), reason)
+	}
+	return strings.Join(reasons, ", ")
+}
+
+// mechanism returns the cause of what happened at a level, as far as the metrics tell it, with the others that fit as well, and what
+// may help.
+func (s *server) mechanism(l *level, all []*level) (*result.Cause, []result.Remedy) {
+	m := &mechanism{server: s, level: l, all: all, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
+	m.decide()
+	m.cause.Sentence = strings.Join(m.said, " ")
+	return m.cause, m.remedies()
+}
+
+// mechanism is a cause under construction.
+type mechanism struct {
+	*server
+	*level
+	all   []*level
+	cause *result.Cause
+	said  []string
+}
+
+func (m *mechanism) say(format string, args ...any) {
+	m.said = append(m.said, fmt.Sprintf(format, args...))
+}
+
+func (m *mechanism) figure(name string, value float64) {
+	m.cause.Figures = append(m.cause.Figures, result.Figure{Name: name, Value: value})
+}
+
+// is sets the kind, and those that fit as well.
+func (m *mechanism) is(kind result.Kind, or ...result.Kind) { m.cause.Kind, m.cause.Or = kind, or }
+
+// decide finds the mechanism: the first of the rules that fits.
+func (m *mechanism) decide() {
+	l := m.level
+	m.facts()
+	grew, known := m.slowdown()
+	rejects := l.reasons[queueset.ConcurrencyLimit.String()] >= dominantReason*l.rejected && l.rejected > 0
+	held := l.noAccommodation >= wideHeldBack*l.arrived() && l.noAccommodation > 0 && (l.wider > 0 || !l.width.known())
+	lent := l.current.known() && l.nominal.known() && l.current.least < lentSeats*l.nominal.least
+	atUpper := l.current.known() && l.upper.known() && l.current.most >= l.upper.least && l.upper.least < 0.99*m.serverSeats()
+	demand := []result.Kind{result.BySeats, result.ByHand, result.ByRetries}
+	if !known {
+		demand = append(demand, result.ByExecution)
+	}
+	switch {
+	case grew:
+		m.is(result.ByExecution, result.ByDemand, result.BySeats, result.ByHand, result.ByRetries)
+		m.cause.Confirm = "the same at all levels at once, and the latencies of etcd and of webhooks in the metrics of the server"
+	case rejects && l.width.known() && l.wider > 0 && l.nominal.known() && l.width.value() > l.nominal.most/2:
+		m.is(result.ByWideLists, result.BySeats, result.ByDemand)
+		m.say("The level rejects what does not fit at once, and its requests need %s seats on average, where it has %s.", format.Number(l.width.value()), format.Number(l.nominal.most))
+		m.cause.Confirm = "the buckets of work_estimated_seats, and the seats of requests in an audit log"
+	case l.nominal.known() && l.nominal.most <= fewSeats:
+		m.is(result.BySeats, append([]result.Kind{result.ByDemand, result.ByWideLists}, demand[1:]...)...)
+		m.say("The level has %s only.", seatsText(l.nominal.most))
+		m.cause.Confirm = "the shares of the level: kubectl get prioritylevelconfiguration " + l.level + " -o yaml"
+	case held && l.used.known() && l.full < mostlyFull:
+		m.is(result.ByWideLists)
+		m.say("Requests of several seats waited until these were free, while others were free.")
+		m.cause.Confirm = "the buckets of work_estimated_seats, and InitialSeats of dump_requests"
+	case held:
+		m.is(result.ByWideLists, append([]result.Kind{result.ByDemand}, demand...)...)
+		m.say("Requests of several seats waited until these were free.")
+		m.cause.Confirm = "how long the level was full, from two scrapes of all metrics"
+	case lent:
+		m.is(result.ByLending)
+		if !l.used.known() || l.full > mostlyFull || m.sinceStart() {
+			m.cause.Or = append([]result.Kind{result.ByDemand}, demand...)
+		}
+		m.say("It had %s of its %s nominal seats at the least: others had borrowed them, and an adjustment each 10 s gives them back.", format.Number(l.current.least), format.Number(l.nominal.least))
+		m.cause.Confirm = "min_over_time(apiserver_flowcontrol_current_limit_seats) below the nominal limit when requests waited"
+	case l.used.known() && l.full >= mostlyFull:
+		m.is(result.ByDemand, demand...)
+		if atUpper {
+			m.cause.Or = append(m.cause.Or, result.ByLending)
+			m.say("It may not borrow more: its limit was at the upper bound of %s.", seatsText(l.upper.most))
+		}
+		m.queues()
+	case l.used.known():
+		// Full for a part of the time, in which its seats may have been lent.
+		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
+		if m.noHeldBack() {
+			m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == result.ByWideLists })
+		}
+		m.say("Either more was asked for in a part of this time, or the level had lent seats in it.")
+		m.queues()
+		m.cause.Confirm = "a series with a sample each 10 s: which of the current limit and the demand changed"
+	default:
+		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
+		if !slices.Contains(m.cause.Or, result.ByExecution) && !known {
+			m.cause.Or = append(m.cause.Or, result.ByExecution)
+		}
+		m.say("Which of a demand above its seats, wide requests and lent seats it was cannot be told from these series.")
+		m.cause.Confirm = "two scrapes of all metrics: kubectl get --raw /metrics"
+	}
+	if m.cause.Confirm == "" {
+		m.cause.Confirm = "who is in the queues: " + dumpRequests
+	}
+}
+
+// dumpRequests is the one source that names users without an audit log.
+const dumpRequests = "kubectl get --raw '/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1'"
+
+func seatsText(n float64) string {
+	if n == 1 {
+		return "1 seat"
+	}
+	return format.Number(n) + " seats"
+}
+
+// serverSeats is the sum of the nominal limits.
+func (m *mechanism) serverSeats() (sum float64) {
+	for _, l := range m.all {
+		if l.nominal.known() {
+			sum += l.nominal.most
+		}
+	}
+	return sum
+}
+
+func (m *mechanism) noHeldBack() bool {
+	return len(m.series[noAccommodation]) > 0 && m.noAccommodation == 0 || len(m.series[estimatedSeats+"_count"]) > 0 && m.width.known() && m.wider == 0
+}
+
+// facts says how full the level was, and what filled it.
+func (m *mechanism) facts() {
+	l := m.level
+	if l.used.known() {
+		m.figure("seatsUsed", l.used.value())
+		m.figure("timeFull", l.full)
+		text := fmt.Sprintf("%s used %s of its seats on average, and was full for %s of the time", l.level, format.Percent(l.used.value()), format.Percent(l.full))
+		if l.demand.known() {
+			m.figure("demand", l.demand.value())
+			text += fmt.Sprintf("; %s of them were asked for", format.Percent(l.demand.value()))
+		}
+		m.say("%s.", text)
+	} else if l.average.known() && l.current.known() {
+		m.figure("demandSeats", l.average.most)
+		m.say("%s was asked for up to %s on average in 10 s, with a limit of %s.", l.level, seatsText(l.average.most), seatsText(l.current.last))
+	}
+	if l.noAccommodation > 0 {
+		m.figure("noAccommodation", l.noAccommodation)
+	}
+	if l.width.known() {
+		m.figure("seatsOfRequest", l.width.value())
+	}
+	if one, share, what := l.dominant(); one != "" {
+		m.say("FlowSchema %s has %s of its %s.", one, format.Percent(share), what)
+	}
+}
+
+// dominant returns the FlowSchema with most of the level, if there are others.
+func (l *level) dominant() (name string, share float64, what string) {
+	if len(l.schemas) < 2 {
+		return "", 0, ""
+	}
+	seats, requests := 0.0, 0.0
+	for _, g := range l.schemas {
+		if g.seats.known() {
+			seats += g.seats.value()
+		}
+		requests += g.arrived()
+	}
+	for _, g := range l.schemas {
+		if seats > 0 && g.seats.known() && g.seats.value() >= ofOneSchema*seats {
+			return g.schema, g.seats.value() / seats, "seats in use"
+		}
+	}
+	for _, g := range l.schemas {
+		if seats == 0 && g.arrived() >= ofOneSchema*requests {
+			return g.schema, g.arrived() / requests, "requests"
+		}
+	}
+	return "", 0, ""
+}
+
+// slowdown reports whether executions of the level took longer than before, and whether that can be told at all.
+func (m *mechanism) slowdown() (grew, known bool) {
+	l := m.level
+	if l.before.n < leastExecuted || l.execution.n < leastExecuted {
+		return false, false
+	}
+	times := l.execution.value() / l.before.value()
+	m.figure("executionRatio", times)
+	text := fmt.Sprintf("Its executions took %s on average, and %s before the first scrape", format.Duration(l.execution.value()*1e9), format.Duration(l.before.value()*1e9))
+	if times < slower {
+		if times < notSlower {
+			m.say("%s: they did not become slower.", text)
+		}
+		return false, times < notSlower
+	}
+	m.say("%s: the server became slower, or other requests came.", text)
+	return true, true
+}
+
+// queues says whether a few queues or all were full.
+func (m *mechanism) queues() {
+	l := m.level
+	full := l.reasons[queueset.QueueFull.String()]
+	if !l.waiting.known() || full == 0 || m.full < mostlyFull {
+		return
+	}
+	m.figure("placesInQueuesUsed", l.waiting.value())
+	if l.waiting.value() < emptyQueues*l.full {
+		m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == result.BySeats })
+		m.say("Requests were rejected because their queues were full, while %s of all places in queues were used: a few flows fill the queues of their hands.", format.Percent(l.waiting.value()))
+		m.cause.Confirm = "few of the queues are full in dump_queues; whose requests these are: " + dumpRequests
+	}
+}
+
+// remedies returns what may help against the mechanism, without naming users.
+func (m *mechanism) remedies() (all []result.Remedy) {
+	add := func(id result.RemedyID, sentence string, args ...any) {
+		all = append(all, result.Remedy{Remedy: id, Sentence: fmt.Sprintf(sentence, args...)})
+	}
+	c := m.cause
+	who := m.level.level
+	if len(m.schemas) > 0 {
+		who = "FlowSchema " + m.schemas[0].schema
+	}
+	or := func(k result.Kind) bool { return slices.Contains(c.Or, k) }
+	find := "Find the user first, with dump_requests while it lasts, or apfsim diagnose and an audit log of one minute."
+	switch c.Kind {
+	case result.ByExecution:
+		add(result.NoChange, "No change of flow control helps if executions are slow: look for the reason in etcd, webhooks and the processor.")
+		add(result.LimitClient, "Let the clients of %s send less at a time.", who)
+	case result.ByWideLists:
+		add(result.ListInPages, "Let the clients of %s list in pages, or watch instead of listing.", who)
+		if !or(result.ByExecution) {
+			add(result.ListLevel, "Give the lists a FlowSchema and a priority level of their own. %s", find)
+		}
+	case result.ByLending:
+		if !or(result.ByExecution) {
+			add(result.LendLess, "Let %s lend fewer seats: a lower lendablePercent.", m.level.level)
+		}
+	default:
+		add(result.LimitClient, "Let the clients of %s send less at a time.", who)
+		if or(result.ByExecution) { // seats would be the wrong advice if executions are slow
+			add(result.NoChange, "Before seats are changed, find out whether executions became slower: compare with a scrape from before.")
+			break
+		}
+		add(result.OwnLevel, "Give the user with most of the requests a FlowSchema and a priority level of its own. %s", find)
+		add(result.MoreShares, "Give %s more seats: shares, as far as other levels can spare them, or else more seats of the server.", m.level.level)
+		if or(result.ByLending) && m.upper.known() {
+			add(result.BorrowMore, "Let %s borrow more: a higher borrowingLimitPercent.", m.level.level)
+		}
+	}
+	return all
+}
