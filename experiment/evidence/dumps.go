@@ -35,6 +35,7 @@ type dump struct {
 	kind     dumpKind
 	at       document.Position // of the line with the names of its columns
 	columns  []string
+	comma    bool // each line ends with one, as in 1.18 and 1.19
 	leftOut  bool // rows that whoever copied it has replaced by dots
 	levels   []dumpedLevel
 	queues   []dumpedQueue
@@ -111,8 +112,10 @@ type dumpReader struct {
 }
 
 func (r *dumpReader) line(line string, at document.Position) {
-	if kind, columns, separator, is := dumpHead(line); is {
-		r.open, r.separator, r.gap, r.seen = &dump{kind: kind, at: at, columns: columns}, separator, false, map[string]int{}
+	if head, separator := dumpHead(line); head != nil {
+		r.open, r.separator, r.gap, r.seen = head, separator, false, map[string]int{}
+		kind, columns := head.kind, head.columns
+		head.at = at
 		r.all = append(r.all, r.open)
 		for _, name := range dumps[kind].needed {
 			if !r.open.has(name) {
@@ -142,14 +145,12 @@ func (r *dumpReader) line(line string, at document.Position) {
 	}
 }
 
-// dumpHead reports whether a line has the names of the columns of a dump. Cells are separated by commas or, if the table was in a
-// spreadsheet or on a page, by tabs, semicolons, bars or spaces.
-func dumpHead(line string) (kind dumpKind, columns []string, separator string, is bool) {
-	const first = "PriorityLevelName"
-	unquoted := strings.TrimLeft(line, `"| `+"\t")
-	after, is := strings.CutPrefix(unquoted, first)
+// dumpHead returns the dump that a line with the names of its columns begins; nil for other lines. Cells are separated by commas or, if
+// the table was in a spreadsheet or on a page, by tabs, semicolons, bars or spaces.
+func dumpHead(line string) (d *dump, separator string) {
+	after, is := strings.CutPrefix(strings.TrimLeft(line, `"| `+"\t"), "PriorityLevelName")
 	if !is {
-		return 0, nil, "", false
+		return nil, ""
 	}
 	after = strings.TrimLeft(after, `" `)
 	for _, separator = range []string{",", "\t", ";", "|", ""} {
@@ -157,23 +158,22 @@ func dumpHead(line string) (kind dumpKind, columns []string, separator string, i
 			break
 		}
 	}
-	columns = splitRow(line, separator)
-	for len(columns) > 1 && columns[len(columns)-1] == "" { // a comma after the last column
-		columns = columns[:len(columns)-1]
+	d = &dump{columns: splitRow(line, separator)}
+	if last := len(d.columns) - 1; d.columns[last] == "" {
+		d.columns, d.comma = d.columns[:last], true
 	}
-	if i := slices.Index(columns, "FlowDistinguisher"); i >= 0 { // as it should be spelled
-		columns[i] = "FlowDistingsher"
-	}
-	if len(columns) < 2 {
-		return 0, nil, "", false
+	if i := slices.Index(d.columns, "FlowDistinguisher"); i >= 0 { // as it should be spelled
+		d.columns[i] = "FlowDistingsher"
 	}
 	switch {
-	case slices.Contains(columns, "FlowSchemaName"), slices.Contains(columns, "QueueIndex"):
-		kind = requestsDump
-	case slices.Contains(columns, "Index"), slices.Contains(columns, "PendingRequests"):
-		kind = queuesDump
+	case len(d.columns) < 2:
+		return nil, ""
+	case d.has("FlowSchemaName"), d.has("QueueIndex"):
+		d.kind = requestsDump
+	case d.has("Index"), d.has("PendingRequests"):
+		d.kind = queuesDump
 	}
-	return kind, columns, separator, true
+	return d, separator
 }
 
 // splitRow returns the cells of a row. The separator "" is white space.
@@ -203,13 +203,11 @@ func (r *dumpReader) fail(at document.Position, column, format string, args ...a
 // row reads a row of the open dump.
 func (r *dumpReader) row(cells []string, at document.Position) {
 	d := r.open
-	if n := len(d.columns); len(cells) > n {
-		for len(cells) > n && cells[len(cells)-1] == "" {
-			cells = cells[:len(cells)-1]
-		}
-		if d.kind == requestsDump {
-			cells = joinNames(cells, d.columns)
-		}
+	if last := len(cells) - 1; d.comma && cells[last] == "" {
+		cells = cells[:last]
+	}
+	if d.kind == requestsDump && len(cells) > len(d.columns) {
+		cells = joinNames(cells, d.columns)
 	}
 	if len(cells) != len(d.columns) {
 		r.fail(at, "", "the row has %d columns, and the first line of the dump has %d; want the whole answer of the server", len(cells), len(d.columns))

@@ -33,9 +33,10 @@ type levelNow struct {
 	requests  []*dumpedRequest
 	flows     []*flowNow
 	shape     shape
-	hasQueues bool // dump_queues is there
-	listed    bool // dump_requests is there
-	started   bool // and has executing requests: from 1.28 on
+	hasQueues bool    // dump_queues is there
+	listed    bool    // dump_requests is there
+	started   bool    // and has executing requests: from 1.28 on
+	nominal   float64 // the nominal limit, of metrics; 0 without
 }
 
 // flowNow is a flow with requests at the moment.
@@ -471,8 +472,10 @@ func concludeDumps(e *evidence) {
 		return
 	}
 	all := moments(e.dumps)
+	metrics := e.onlyServer()
 	for _, m := range all {
 		m.complete(e.shapeOf)
+		m.beside(e, metrics)
 		if len(all) == 1 {
 			m.name = ""
 		}
@@ -503,6 +506,34 @@ func concludeDumps(e *evidence) {
 		e.cannot("Before Kubernetes 1.28, a dump of requests does not have those that execute, so that it does not say who has the seats.")
 	}
 	e.cannot("Dumps do not have the limits of the levels: they do not say whether seats were lent, or are free.")
+}
+
+// onlyServer returns the server whose metrics are there; nil if there are none, or those of several.
+func (e *evidence) onlyServer() *server {
+	if e.collected == nil {
+		return nil
+	}
+	if servers, _ := e.collected.servers(); len(servers) == 1 {
+		return servers[0]
+	}
+	return nil
+}
+
+// beside adds the nominal limits of the metrics to the levels, and warns of metrics of another moment.
+func (m *moment) beside(e *evidence, s *server) {
+	if s == nil {
+		return
+	}
+	for _, l := range m.levels {
+		of := func(one *series) bool { return one.level() == l.name }
+		l.nominal = s.gauge(of, nominalLimit, oldLimit).last
+		rejected := s.gauge(of, rejectedTotal)
+		if l.row == nil || !l.row.counted || !rejected.known() && l.row.rejected == 0 || int64(rejected.last) == l.row.rejected {
+			continue
+		}
+		e.warnings = append(e.warnings, fmt.Sprintf("the metrics and the dump are not of the same moment, or not of the same server: %s of %s had been rejected in the metrics, and %s in %s",
+			result.RequestCount(int64(rejected.last)), l.name, format.Whole(l.row.rejected), place(m.dumps[levelsDump])))
+	}
 }
 
 // want adds an input that would tell more.
@@ -699,6 +730,7 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 		if l.shape.assumed {
 			assumed = "its hand in a new cluster"
 		}
+		c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByWideLists}, dumpOfRequests
 		c.Sentence = fmt.Sprintf("%s in %s of %s. One flow has the %s of %s: one flow, or few, can have sent all of them; dump_requests says which.",
 			count(waiting, "request waits", "requests wait"), format.Counted(int(active), "queue"), l.name, format.Counted(int(hand), "queue"), assumed)
 		return c, []result.Remedy{{Remedy: result.LimitClient, Sentence: "Find that flow with dump_requests, and let it send less at a time."},
@@ -707,6 +739,15 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 	if widest, wide := l.widest(); wide > 0 {
 		e.cannot(fmt.Sprintf("Whether requests of %s wait although seats are free: %s next in %s, up to %d seats each, and wait until so many are free. The limit of the level tells (metrics).",
 			l.name, count(wide, "request of more than one seat is", "requests of more than one seat are"), map[bool]string{true: "its queue", false: "their queues"}[wide == 1], widest))
+	}
+	if n := l.seats(); n > 0 && float64(n) < lentSeats*l.nominal {
+		if widest, _ := l.widest(); widest == 1 {
+			c.Kind = result.ByLending
+			c.Figures = append(c.Figures, result.Figure{Name: "nominalLimit", Value: l.nominal})
+			c.Sentence = fmt.Sprintf("Requests of one seat wait while %s of %s are in use: these are all that it has at this moment. Its nominal limit is %s, so that it has lent the others.",
+				seatsText(float64(n)), l.name, seatsText(l.nominal))
+			return c, []result.Remedy{{Remedy: result.LendLess, Sentence: fmt.Sprintf("Let %s lend fewer seats: a lower lendablePercent.", l.name)}}
+		}
 	}
 	total := 0.0
 	var over []*flowNow
@@ -730,6 +771,11 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 	}
 	first := over[0]
 	who := first.short
+	c.Or = []result.Kind{result.ByLending, result.BySeats, result.ByExecution}
+	c.Confirm = "two scrapes of /metrics, a minute apart"
+	if widest, _ := l.widest(); widest > 1 {
+		c.Or = append(c.Or, result.ByWideLists)
+	}
 	alone := len(over) == 1 || first.asked() >= 2*over[1].asked()
 	if alone {
 		c.Sentence = fmt.Sprintf("%s has %s of the %s at %s", who, format.Whole(first.waiting), count(waiting, "request that waits", "requests that wait"), l.name)
@@ -794,8 +840,9 @@ func (l *levelNow) byNamespace(e *evidence, c *result.Cause, total float64) (*re
 	for _, f := range flows[:min(len(flows), result.MostCauseFlows)] {
 		c.Flows = append(c.Flows, result.CauseFlow{Flow: f.name(), Name: f.short, ShareOfDemand: f.asked() / total})
 	}
-	c.Sentence = fmt.Sprintf("Service accounts of the namespace %s have %s of the %s at %s. They are %s, each with a fair share of its own.", name, format.Whole(waiting),
-		count(l.waiting(), "request that waits", "requests that wait"), l.name, format.Counted(len(flows), "flow"))
+	c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByHand}, "two scrapes of /metrics, a minute apart"
+	c.Sentence = fmt.Sprintf("Service accounts of the namespace %s have %s of the %s at %s and, with those that execute, %s of the seats that are asked for. They are %s, each with a fair share of its own.",
+		name, format.Whole(waiting), count(l.waiting(), "request that waits", "requests that wait"), l.name, format.Percent(asked/total), format.Counted(len(flows), "flow"))
 	return c, []result.Remedy{{Remedy: result.MergeFlows, Sentence: fmt.Sprintf("Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace.", name)},
 		{Remedy: result.LimitClient, Sentence: fmt.Sprintf("Let the clients in %s send less at a time.", name)}}
 }
