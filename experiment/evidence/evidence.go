@@ -42,5 +42,6 @@ type reader func(e *evidence, s *incident.Source, text []byte) error
 
 // readers are the readers of the kinds that have one.
 var readers = map[incident.Kind]reader{
-	incident.Metrics: (*evidence).readMetrics,
+	incident.Metrics: (*evidence).readMetrics, incident.TSDBDump: (*evidence).readTSDB,
+	incident.QueryRange: (*evidence).readQuery, incident.QueryInstant: (*evidence).readQuery,
 }

@@ -26,6 +26,7 @@ type group struct {
 	lengths              scrape.Histogram   // of a queue, with the request that was added to it
 	execution            mean               // seconds
 	before               mean               // executions before the first scrape, since the start of the process
+	arrivedBefore        float64            // requests that were dispatched or rejected until then
 	seats                mean               // in use, at the samples
 	queued               gauge              // requests in queues
 }
@@ -42,9 +43,9 @@ type level struct {
 	full    float64
 	over    float64 // the part of the time in which more than the limit was in use
 
-	nominal, upper, current gauge
-	smoothed, average, high gauge
-	firstHarm, lastHarm     int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
+	nominal, lower, upper, current gauge
+	smoothed, average, high        gauge
+	firstHarm, lastHarm            int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
 }
 
 // mean is a sum and of how many values.
@@ -166,6 +167,13 @@ func (s *server) groupOf(levelName, schema string, from, to int) *group {
 			}
 		}
 	}
+	for _, name := range []string{dispatchedTotal, rejectedTotal} {
+		for _, one := range s.series[name] {
+			if v := one.values[0]; of(one) && !math.IsNaN(v) {
+				g.arrivedBefore += v
+			}
+		}
+	}
 	seats := s.gauge(of, executingSeats, oldSeats)
 	g.seats = mean{seats.sum, seats.n}
 	g.queued = s.gauge(of, inQueue)
@@ -223,7 +231,7 @@ func (s *server) levels() (all []*level) {
 			l.full = max(0, 1-upTo(utilization, "0.99", executing)/l.used.n)
 			l.over = max(0, 1-upTo(utilization, "1", executing)/l.used.n)
 		}
-		l.nominal, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
+		l.nominal, l.lower, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, lowerLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
 		l.smoothed, l.average, l.high = s.gauge(of, demandSmoothed), s.gauge(of, demandAverage), s.gauge(of, demandHigh)
 		for i := from; i < to && to-from > 1; i++ {
 			if g, _ := s.countsOf(name, "", i, i+1); g.rejected > 0 || judgedGroup(g).WaitP99Ns >= longWaitNs {

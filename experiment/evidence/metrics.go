@@ -203,8 +203,8 @@ func cloudOf(servers []*server) string {
 	return ""
 }
 
-// others returns what is not about one level.
-func (s *server) others(levels []*level, at string) (all []Finding) {
+// restarted says when the counters began anew.
+func (s *server) restarted(at string) (all []Finding) {
 	if len(s.restarts) > 0 {
 		var times []string
 		for _, ms := range s.restarts {

@@ -74,7 +74,11 @@ func (s *server) conclude(e *evidence, severalServers bool) {
 			e.findings = append(e.findings, *f)
 		}
 	}
-	e.findings = append(e.findings, s.others(levels, at)...)
+	if f := s.answers(levels, at); f != nil {
+		harmed = true
+		e.findings = append(e.findings, *f)
+	}
+	e.findings = append(e.findings, s.restarted(at)...)
 	if harmed {
 		return
 	}
@@ -202,16 +206,23 @@ func (m *mechanism) is(kind result.Kind, or ...result.Kind) { m.cause.Kind, m.ca
 func (m *mechanism) decide() {
 	l := m.level
 	m.facts()
-	grew, known := m.slowdown()
+	grew, more, known := m.slowdown()
 	rejects := l.reasons[queueset.ConcurrencyLimit.String()] >= dominantReason*l.rejected && l.rejected > 0
 	held := l.noAccommodation >= wideHeldBack*l.arrived() && l.noAccommodation > 0 && (l.wider > 0 || !l.width.known())
+	gaveBack := l.current.known() && l.current.most > l.nominal.most && l.current.least < lentSeats*l.current.most
 	lent := l.current.known() && l.nominal.known() && l.current.least < lentSeats*l.nominal.least
 	atUpper := l.current.known() && l.upper.known() && l.current.most >= l.upper.least && l.upper.least < 0.99*m.serverSeats()
 	demand := []result.Kind{result.BySeats, result.ByHand, result.ByRetries}
-	if !known {
-		demand = append(demand, result.ByExecution)
+	if gaveBack {
+		m.say("Its limit was between %s and %s: it had borrowed seats, and gave some back.", format.Number(l.current.least), seatsText(l.current.most))
+	}
+	if m.mayHaveLent() || gaveBack {
+		demand = append(demand, result.ByLending)
 	}
 	switch {
+	case grew && more:
+		m.is(result.ByDemand, append([]result.Kind{result.ByExecution, result.ByWideLists}, demand...)...)
+		m.cause.Confirm = "all levels at once if the server is slow; else who sends: " + dumpRequests
 	case grew:
 		m.is(result.ByExecution, result.ByDemand, result.BySeats, result.ByHand, result.ByRetries)
 		m.cause.Confirm = "the same at all levels at once, and the latencies of etcd and of webhooks in the metrics of the server"
@@ -225,6 +236,12 @@ func (m *mechanism) decide() {
 		m.cause.Confirm = "the shares of the level: kubectl get prioritylevelconfiguration " + l.level + " -o yaml"
 	case held && l.used.known() && l.full < mostlyFull:
 		m.is(result.ByWideLists)
+		if lent {
+			m.cause.Or = append(m.cause.Or, result.ByLending)
+		}
+		if l.demand.known() && l.demand.value() > 1 {
+			m.cause.Or = append([]result.Kind{result.ByDemand}, demand...)
+		}
 		m.say("Requests of several seats waited until these were free, while others were free.")
 		m.cause.Confirm = "the buckets of work_estimated_seats, and InitialSeats of dump_requests"
 	case held:
@@ -241,26 +258,42 @@ func (m *mechanism) decide() {
 	case l.used.known() && l.full >= mostlyFull:
 		m.is(result.ByDemand, demand...)
 		if atUpper {
-			m.cause.Or = append(m.cause.Or, result.ByLending)
+			if !slices.Contains(demand, result.ByLending) {
+				m.cause.Or = append(m.cause.Or, result.ByLending)
+			}
 			m.say("It may not borrow more: its limit was at the upper bound of %s.", seatsText(l.upper.most))
 		}
 		m.queues()
 	case l.used.known():
 		// Full for a part of the time, in which its seats may have been lent.
-		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
+		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
 		if m.noHeldBack() {
 			m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == result.ByWideLists })
 		}
-		m.say("Either more was asked for in a part of this time, or the level had lent seats in it.")
+		if slices.Contains(demand, result.ByLending) {
+			m.say("Either more was asked for in a part of this time, or the level had lent seats in it.")
+		} else {
+			m.say("More was asked for in a part of this time.")
+		}
 		m.queues()
 		m.cause.Confirm = "a series with a sample each 10 s: which of the current limit and the demand changed"
 	default:
-		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
-		if !slices.Contains(m.cause.Or, result.ByExecution) && !known {
-			m.cause.Or = append(m.cause.Or, result.ByExecution)
-		}
+		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
 		m.say("Which of a demand above its seats, wide requests and lent seats it was cannot be told from these series.")
 		m.cause.Confirm = "two scrapes of all metrics: kubectl get --raw /metrics"
+	}
+	fits := func(k result.Kind) {
+		if m.cause.Kind != k && !slices.Contains(m.cause.Or, k) {
+			m.cause.Or = append(m.cause.Or, k)
+		}
+	}
+	if !known {
+		fits(result.ByExecution) // there is nothing to compare executions with
+	}
+	if len(m.restarts) > 0 {
+		fits(result.ByStoppedServer)
+		fits(result.ByExecution)
+		fits(result.ByRetries)
 	}
 	if m.cause.Confirm == "" {
 		m.cause.Confirm = "who is in the queues: " + dumpRequests
@@ -285,6 +318,25 @@ func (m *mechanism) serverSeats() (sum float64) {
 		}
 	}
 	return sum
+}
+
+// adjustedMs is how often a server adjusts the limits.
+const adjustedMs = 10_000
+
+// mayHaveLent reports whether the level may have had fewer seats than its nominal ones at a time of which there is no sample.
+func (m *mechanism) mayHaveLent() bool {
+	if lower := m.lower; lower.known() && m.nominal.known() && lower.least >= m.nominal.most {
+		return false // it lends none
+	}
+	if !m.current.known() || m.sinceStart() || m.ordered || m.firstHarm <= 1 { // then requests may have waited before
+		return true
+	}
+	for i := 1; i < len(m.atMs); i++ {
+		if m.atMs[i]-m.atMs[i-1] > adjustedMs {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *mechanism) noHeldBack() bool {
@@ -343,11 +395,12 @@ func (l *level) dominant() (name string, share float64, what string) {
 	return "", 0, ""
 }
 
-// slowdown reports whether executions of the level took longer than before, and whether that can be told at all.
-func (m *mechanism) slowdown() (grew, known bool) {
+// slowdown reports whether executions of the level took longer than before, whether the requests grew by more than that, and whether
+// all that can be told.
+func (m *mechanism) slowdown() (grew, more, known bool) {
 	l := m.level
 	if l.before.n < leastExecuted || l.execution.n < leastExecuted {
-		return false, false
+		return false, false, false
 	}
 	times := l.execution.value() / l.before.value()
 	m.figure("executionRatio", times)
@@ -356,10 +409,17 @@ func (m *mechanism) slowdown() (grew, known bool) {
 		if times < notSlower {
 			m.say("%s: they did not become slower.", text)
 		}
-		return false, times < notSlower
+		return false, false, times < notSlower
 	}
-	m.say("%s: the server became slower, or other requests came.", text)
-	return true, true
+	ran := m.atMs[0] - m.startMs
+	if m.ordered || m.startMs == 0 && !m.estimated || ran <= 0 || m.lengthMs() == 0 {
+		m.say("%s: the server became slower, or other requests came.", text)
+		return true, false, true
+	}
+	rate := l.arrived() / float64(m.lengthMs()) / (l.arrivedBefore / float64(ran))
+	m.figure("requestRatio", rate)
+	m.say("%s: the server became slower, or other requests came. %s times as many requests arrived per second as before.", text, format.Number(rate))
+	return true, rate > times, true
 }
 
 // queues says whether a few queues or all were full.

@@ -36,6 +36,7 @@ const (
 	demandSeats     = metrics.FlowControl + "demand_seats"
 	nominalLimit    = metrics.FlowControl + "nominal_limit_seats"
 	oldLimit        = metrics.FlowControl + "request_concurrency_limit"
+	lowerLimit      = metrics.FlowControl + "lower_limit_seats"
 	upperLimit      = metrics.FlowControl + "upper_limit_seats"
 	currentLimit    = metrics.FlowControl + "current_limit_seats"
 	demandAverage   = metrics.FlowControl + "demand_seats_average"
