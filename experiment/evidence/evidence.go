@@ -30,6 +30,7 @@ type evidence struct {
 	sources   []incident.Source
 	findings  []Finding
 	clients   []*incident.LoggedClient // whom a file names
+	levels    []incident.LevelUse
 	schemas   []incident.SchemaUse
 	wanted    []incident.Wanted // what would tell more
 	unknown   []string          // what the files cannot say, in sentences

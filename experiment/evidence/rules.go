@@ -57,42 +57,65 @@ func waitText(low, high float64) string {
 	return format.Duration(low*1e9) + " to " + format.Duration(high*1e9)
 }
 
-// conclude adds what the metrics of a server say.
-func (s *server) conclude(e *evidence, severalServers bool) {
+// conclude adds what the metrics of a server say, and returns how many requests it served or rejected.
+func (s *server) conclude(e *evidence, several bool) (all served) {
 	at := ""
-	if severalServers && s.name != "" {
+	if several && s.name != "" {
 		at = " at " + s.name
 	}
 	levels := s.levels()
-	arrived := 0.0
-	harmed := false
 	for _, l := range levels {
-		arrived += l.arrived()
-		s.addSchemas(e, l, severalServers)
+		all.arrived += l.arrived()
+		s.addUse(e, l, several)
 		if f := s.finding(l, levels, at); f != nil {
-			harmed = true
+			all.harmed = true
 			e.findings = append(e.findings, *f)
 		}
 	}
 	if f := s.answers(levels, at); f != nil {
-		harmed = true
+		all.harmed = true
 		e.findings = append(e.findings, *f)
 	}
 	e.findings = append(e.findings, s.restarted(at)...)
-	if harmed {
-		return
+	all.silent = len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0
+	all.noWaits = len(s.series[waitSeconds+"_bucket"]) == 0
+	return all
+}
+
+// served is the requests of servers.
+type served struct {
+	arrived float64
+	harmed  bool
+	silent  bool // a server does not report its requests
+	noWaits bool // it does not report their waits
+}
+
+func (a *served) add(b served) {
+	a.arrived += b.arrived
+	a.harmed, a.silent, a.noWaits = a.harmed || b.harmed, a.silent || b.silent, a.noWaits || b.noWaits
+}
+
+// finding says that all is well, if that is known; nil if it is not.
+func (a *served) finding(servers []*server) *Finding {
+	if a.harmed || len(servers) == 0 {
+		return nil
 	}
-	f := Finding{Status: result.OK, Sentence: fmt.Sprintf("All %s%s were served %s, and none of the levels had a wait p99 above %s",
-		result.RequestCount(int64(arrived)), at, s.observed(), format.Duration(longWaitNs))}
+	n, when := int64(a.arrived), servers[0].observed()
+	if len(servers) > 1 {
+		when += " at " + format.Counted(len(servers), "server")
+	}
+	f := &Finding{Status: result.Unknown}
 	switch {
-	case len(s.series[rejectedTotal]) == 0 && len(s.series[dispatchedTotal]) == 0 && len(s.series[waitSeconds+"_count"]) == 0:
-		return // what the server does not report at all is said elsewhere
-	case arrived < judge.LeastRequests:
-		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("%s arrived%s %s; it takes %d to say that all is well", result.RequestCount(int64(arrived)), at, s.observed(), judge.LeastRequests)
-	case len(s.series[waitSeconds+"_bucket"]) == 0:
-		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("All %s%s were served %s, but the metrics do not say how long they waited", result.RequestCount(int64(arrived)), at, s.observed())
+	case a.silent:
+		f.Sentence = "The metrics do not say whether requests were rejected"
+	case n < judge.LeastRequests:
+		f.Sentence = fmt.Sprintf("%s arrived %s; it takes %d to say that all is well", result.RequestCount(n), when, judge.LeastRequests)
+	case a.noWaits:
+		f.Sentence = fmt.Sprintf("All %s were served %s, but the metrics do not say how long they waited", result.RequestCount(n), when)
+	default:
+		f.Status, f.Sentence = result.OK, fmt.Sprintf("All %s were served %s, and no priority level had a wait p99 above %s", result.RequestCount(n), when, format.Duration(longWaitNs))
 	}
-	e.findings = append(e.findings, f)
+	return f
 }
 
 // finding returns what happened at a level, nil if that is nothing bad.
