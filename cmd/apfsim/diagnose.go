@@ -20,7 +20,7 @@ var diagnoseFormats = []string{"text", "json", "markdown"}
 
 func newDiagnose() *cobra.Command {
 	logs := importFlags{logs: "auto"}
-	var client, form, failOn string
+	var client, form, failOn, prometheus string
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "diagnose [SERVER=]FILE...",
@@ -36,14 +36,20 @@ is fitted to the logs, too.`,
 		Example: `  apfsim diagnose audit.log
   apfsim diagnose audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
   apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
-		Args: atLeastOne("a file with the log of a server"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if prometheus != "" {
+				return noArguments(cmd, args)
+			}
+			return atLeastOne("a file of a server: a log, metrics, a dump")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDiagnose(cmd, args, &logs, client, form, failOn, verbose)
+			return runDiagnose(cmd, args, &logs, client, form, failOn, prometheus, verbose)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
 	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
+	f.StringVar(&prometheus, "prometheus", "", "`URL` of a Prometheus to ask in the place of files; --from and --to are times, by default the last hour. The queries are printed with -v")
 	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
 	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
 	addVerbose(f, &verbose)
@@ -51,7 +57,7 @@ is fitted to the logs, too.`,
 	return cmd
 }
 
-func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn string, verbose bool) error {
+func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn, prometheus string, verbose bool) error {
 	if err := oneOf("format", form, diagnoseFormats); err != nil {
 		return invalid(err)
 	}
@@ -60,12 +66,15 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 			return invalid(err)
 		}
 	}
+	if prometheus != "" {
+		return askPrometheus(cmd, prometheus, flags, form, failOn, verbose)
+	}
 	files, err := recognizeFiles(cmd, args)
 	if err != nil {
 		return invalid(err)
 	}
 	if files.withoutRequests() {
-		return runEvidence(cmd, files, form, failOn, verbose)
+		return runEvidence(cmd, files.files(), flags, form, failOn, verbose)
 	}
 	args = files.logs(flags)
 	options, err := flags.options(cmd, args)

@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"apfsim/experiment/evidence"
 	"apfsim/experiment/incident"
+	"apfsim/reports/format"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
 )
@@ -106,17 +109,71 @@ func (all recognized) sources() (sources []incident.Source) {
 	return sources
 }
 
-// runEvidence diagnoses a server without a log of its requests.
-func runEvidence(cmd *cobra.Command, all recognized, form, failOn string, verbose bool) error {
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	var files []evidence.File
+func (all recognized) files() (files []evidence.File) {
 	for i := range all {
 		files = append(files, all[i].File)
 	}
+	return files
+}
+
+// onlyLogs are the flags that are about logs of requests.
+var onlyLogs = []string{"server", "config", "metrics", "zone", "year", "strict", "client"}
+
+// runEvidence diagnoses a server without a log of its requests.
+func runEvidence(cmd *cobra.Command, files []evidence.File, flags *importFlags, form, failOn string, verbose bool) error {
+	for _, name := range onlyLogs {
+		if cmd.Flags().Changed(name) {
+			return invalid(fmt.Errorf("--%s: is about the log of a server, and none of the files is one", name))
+		}
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
 	d, err := evidence.Diagnose(ctx, files)
 	if err != nil {
 		return importError(ctx, err)
 	}
-	return writeDiagnosis(cmd, d.Document(), d.Verdict.Status, form, failOn, verbose)
+	document := d.Document()
+	if flags.out != "" {
+		if err := d.Write(flags.out); err != nil {
+			return err
+		}
+	} else {
+		document.Next = "the same command with -v, or with -o DIR, which writes a page"
+	}
+	return writeDiagnosis(cmd, document, d.Verdict.Status, form, failOn, verbose)
+}
+
+// askPrometheus diagnoses servers by the metrics that a Prometheus has of them.
+func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, failOn string, verbose bool) error {
+	p := evidence.Prometheus{URL: url, To: time.Now()}
+	var wrong []error
+	parse := func(flag, text string, into *time.Time) {
+		if text == "" {
+			return
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %q: want a time such as 2026-01-02T15:04:05Z", flag, format.Printable(text)))
+		}
+		*into = at
+	}
+	parse("to", flags.to, &p.To)
+	p.From = p.To.Add(-time.Hour)
+	parse("from", flags.from, &p.From)
+	if len(wrong) > 0 {
+		return invalid(errors.Join(wrong...))
+	}
+	if verbose {
+		p.Asked = func(query string) { fmt.Fprintln(cmd.ErrOrStderr(), "query: "+query) }
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	files, err := p.Ask(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return importError(ctx, err)
+	case err != nil:
+		return fmt.Errorf("--prometheus: %w", err)
+	}
+	return runEvidence(cmd, files, flags, form, failOn, verbose)
 }

@@ -15,7 +15,9 @@ import (
 	"apfsim/document"
 	"apfsim/experiment/incident"
 	"apfsim/internal/input"
+	"apfsim/reports/files"
 	"apfsim/reports/format"
+	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 )
@@ -42,7 +44,7 @@ const longestFile = 512 << 20
 
 // Diagnose says what files show of a server that are not logs of its requests. The error has what is wrong with each file that
 // cannot be read.
-func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
+func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	e := &evidence{}
 	var wrong []string
 	fail := func(name string, err error) {
@@ -53,8 +55,8 @@ func Diagnose(ctx context.Context, files []File) (*Diagnosis, error) {
 		wrong = append(wrong, name+": "+strings.TrimPrefix(err.Error(), name+": "))
 	}
 	var opened []opened
-	for i := range files {
-		f := &files[i]
+	for i := range all {
+		f := &all[i]
 		text, err := read(ctx, f)
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -155,12 +157,15 @@ func (e *evidence) diagnosis() *Diagnosis {
 	v := result.NewOverall()
 	d := &Diagnosis{Diagnosis: incident.Diagnosis{SchemaVersion: result.SchemaVersion, KubernetesVersion: e.version, VersionFrom: incident.VersionMetrics,
 		Clients: e.clients, WhyNotTrusted: []string{"there is no log of requests to replay"}, Verdict: v, KnownFaults: []incident.KnownFault{},
-		Remedies: []incident.Remedy{}, Wanted: e.wanted, Sources: e.sources, Schemas: e.schemas}, unknown: e.unknown, warnings: e.warnings, tables: e.tables}
+		Remedies: []incident.Remedy{}, Wanted: e.wanted, Sources: e.sources, Schemas: e.schemas, Levels: e.levels}, unknown: e.unknown, warnings: e.warnings, tables: e.tables}
 	if d.Clients == nil {
 		d.Clients = []*incident.LoggedClient{}
 	}
 	if d.Schemas == nil {
 		d.Schemas = []incident.SchemaUse{}
+	}
+	if d.Levels == nil {
+		d.Levels = []incident.LevelUse{}
 	}
 	if d.Wanted == nil {
 		d.Wanted = []incident.Wanted{}
@@ -226,4 +231,12 @@ func hasCause(f *Finding) int {
 		return 1
 	}
 	return 0
+}
+
+// Write writes the page and the JSON of a diagnosis to a folder.
+func (d *Diagnosis) Write(dir string) error {
+	var list files.List
+	list.Add(incident.PageFile, func(w io.Writer) error { return render.HTML(w, d.Document()) })
+	list.Add(incident.DiagnosisFile, func(w io.Writer) error { return format.WriteJSON(w, &d.Diagnosis) })
+	return files.Write(dir, list)
 }

@@ -3,7 +3,6 @@ package evidence
 import (
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"slices"
 	"strings"
@@ -19,8 +18,6 @@ import (
 	"apfsim/sim"
 	"apfsim/sim/scenario/loader"
 )
-
-var long = flag.Bool("long", false, "run all scenarios of the library")
 
 // dumpTime is a time in a scenario of the library at which many requests wait, and whom a dump then shows: the flow that stands out, or
 // the namespace. "" is nobody: the dump cannot tell the mechanism.

@@ -30,6 +30,7 @@ type evidence struct {
 	sources   []incident.Source
 	findings  []Finding
 	clients   []*incident.LoggedClient // whom a file names
+	levels    []incident.LevelUse
 	schemas   []incident.SchemaUse
 	wanted    []incident.Wanted // what would tell more
 	unknown   []string          // what the files cannot say, in sentences
@@ -43,5 +44,6 @@ type reader func(e *evidence, s *incident.Source, text []byte) error
 
 // readers are the readers of the kinds that have one.
 var readers = map[incident.Kind]reader{
-	incident.Metrics: (*evidence).readMetrics,
+	incident.Metrics: (*evidence).readMetrics, incident.TSDBDump: (*evidence).readTSDB,
+	incident.QueryRange: (*evidence).readQuery, incident.QueryInstant: (*evidence).readQuery,
 }

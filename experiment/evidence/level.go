@@ -26,6 +26,7 @@ type group struct {
 	lengths              scrape.Histogram   // of a queue, with the request that was added to it
 	execution            mean               // seconds
 	before               mean               // executions before the first scrape, since the start of the process
+	arrivedBefore        float64            // requests that were dispatched or rejected until then
 	seats                mean               // in use, at the samples
 	queued               gauge              // requests in queues
 }
@@ -36,15 +37,14 @@ type level struct {
 	schemas []*group
 
 	// Averages over the time, exactly. They have no count where the server does not report them.
-	used    mean // seats in use, of the current limit
-	demand  mean // seats in use and wanted by waiting requests, of the current limit
-	waiting mean // requests in queues, of the places there
-	full    float64
-	over    float64 // the part of the time in which more than the limit was in use
+	used    mean    // seats in use, of the current limit
+	demand  mean    // seats in use and wanted by waiting requests, of the current limit
+	waiting mean    // requests in queues, of the places there
+	full    float64 // the part of the time in which at least 99 % of the current limit were in use
 
-	nominal, upper, current gauge
-	smoothed, average, high gauge
-	firstHarm, lastHarm     int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
+	nominal, lower, upper, current gauge
+	smoothed, average, high        gauge
+	firstHarm, lastHarm            int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
 }
 
 // mean is a sum and of how many values.
@@ -118,6 +118,12 @@ func (s *server) histogram(name string, from, to int, wanted func(*series) bool)
 	return h, found
 }
 
+// upTo reports whether a series is the bucket of a histogram with a bound, which collectors write as 1 or as 1.0.
+func (s *series) upTo(bound float64) bool {
+	le, err := strconv.ParseFloat(s.labels["le"], 64)
+	return err == nil && le == bound
+}
+
 // timeouts are the reasons of requests that waited until they were rejected, whose waits count as those of dispatched ones.
 var timeouts = []string{queueset.TimedOut.String(), queueset.Cancelled.String()}
 
@@ -151,7 +157,7 @@ func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of 
 func (s *server) groupOf(levelName, schema string, from, to int) *group {
 	g, of := s.countsOf(levelName, schema, from, to)
 	g.width = s.timed(estimatedSeats, from, to, of)
-	one, _ := s.during(estimatedSeats+"_bucket", from, to, func(one *series) bool { return of(one) && one.labels["le"] == "1" })
+	one, _ := s.during(estimatedSeats+"_bucket", from, to, func(one *series) bool { return of(one) && one.upTo(1) })
 	g.wider = g.width.n - one
 	g.noAccommodation, _ = s.during(noAccommodation, from, to, of)
 	g.lengths, _ = s.histogram(queueLength, from, to, of)
@@ -163,6 +169,13 @@ func (s *server) groupOf(levelName, schema string, from, to int) *group {
 				if v := one.values[0]; regular(one) && !math.IsNaN(v) {
 					*into += v
 				}
+			}
+		}
+	}
+	for _, name := range []string{dispatchedTotal, rejectedTotal} {
+		for _, one := range s.series[name] {
+			if v := one.values[0]; of(one) && !math.IsNaN(v) {
+				g.arrivedBefore += v
 			}
 		}
 	}
@@ -213,17 +226,13 @@ func (s *server) levels() (all []*level) {
 		})
 		of := func(one *series) bool { return one.level() == name }
 		executing := func(one *series) bool { return of(one) && one.labels["phase"] == "executing" }
-		upTo := func(metric, le string, is func(*series) bool) float64 {
-			n, _ := s.during(metric+"_bucket", from, to, func(one *series) bool { return is(one) && one.labels["le"] == le })
-			return n
-		}
 		l.used, l.demand = s.timed(utilization, from, to, executing), s.timed(demandSeats, from, to, of)
 		l.waiting = s.timed(requestUse, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" })
 		if l.used.known() {
-			l.full = max(0, 1-upTo(utilization, "0.99", executing)/l.used.n)
-			l.over = max(0, 1-upTo(utilization, "1", executing)/l.used.n)
+			notFull, _ := s.during(utilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
+			l.full = max(0, 1-notFull/l.used.n)
 		}
-		l.nominal, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
+		l.nominal, l.lower, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, lowerLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
 		l.smoothed, l.average, l.high = s.gauge(of, demandSmoothed), s.gauge(of, demandAverage), s.gauge(of, demandHigh)
 		for i := from; i < to && to-from > 1; i++ {
 			if g, _ := s.countsOf(name, "", i, i+1); g.rejected > 0 || judgedGroup(g).WaitP99Ns >= longWaitNs {

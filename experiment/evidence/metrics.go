@@ -74,6 +74,7 @@ func (e *evidence) concludeMetrics() {
 	servers, strange := e.collected.servers()
 	e.warnings = append(e.warnings, strange...)
 	e.version = cmp.Or(e.version, e.collected.version())
+	all := served{}
 	for _, s := range servers {
 		for _, f := range s.files {
 			if s.name != "" && !slices.Contains(f.Instances, s.name) {
@@ -93,7 +94,10 @@ func (e *evidence) concludeMetrics() {
 			}
 			f.To = max(f.To, clock(last))
 		}
-		s.conclude(e, len(servers) > 1)
+		all.add(s.conclude(e, len(servers) > 1))
+	}
+	if f := all.finding(servers); f != nil {
+		e.findings = append(e.findings, *f)
 	}
 	e.wantMore(servers)
 }
@@ -110,28 +114,48 @@ func (c *collected) version() (version string) {
 	return version
 }
 
-// addSchemas adds the rows of the FlowSchemas of a level.
-func (s *server) addSchemas(e *evidence, l *level, several bool) {
-	value := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
+// orNil returns a value, nil if it is none.
+func orNil(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func (g *group) waitBounds() *[2]*float64 {
+	if low, high, known := g.waitP99(); known {
+		return &[2]*float64{orNil(low), orNil(high)}
+	}
+	return nil
+}
+
+// addUse adds the rows of a level and of its FlowSchemas.
+func (s *server) addUse(e *evidence, l *level, several bool) {
+	instance := ""
+	if several {
+		instance = s.name
+	}
+	if l.arrived() > 0 || l.used.known() && l.used.sum > 0 {
+		u := incident.LevelUse{PriorityLevel: l.level, Instance: instance, Requests: l.arrived(), Rejected: l.reasons, WaitP99: l.waitBounds(),
+			Used: orNil(l.used.value()), Demand: orNil(l.demand.value())}
+		if l.used.known() {
+			u.Full = &l.full
 		}
-		return &x
+		if l.nominal.known() {
+			u.Nominal = &l.nominal.last
+		}
+		if l.current.known() {
+			u.Current = &[2]float64{l.current.least, l.current.most}
+		}
+		e.levels = append(e.levels, u)
 	}
 	for _, g := range l.schemas {
-		u := incident.SchemaUse{FlowSchema: g.schema, PriorityLevel: g.level, Requests: g.arrived(), Rejected: g.reasons}
-		if several {
-			u.Instance = s.name
-		}
+		u := incident.SchemaUse{FlowSchema: g.schema, PriorityLevel: g.level, Instance: instance, Requests: g.arrived(), Rejected: g.reasons, WaitP99: g.waitBounds()}
 		if ms := s.lengthMs(); ms > 0 {
-			u.Rate = value(g.arrived() / float64(ms) * 1000)
-		}
-		if low, high, known := g.waitP99(); known {
-			u.WaitP99 = &[2]*float64{value(low), value(high)}
+			u.Rate = orNil(g.arrived() / float64(ms) * 1000)
 		}
 		if g.seats.known() {
-			u.Seats = value(g.seats.value())
-			u.OfUse = value(g.seats.sum / l.seats.sum)
+			u.Seats, u.OfUse = orNil(g.seats.value()), orNil(g.seats.sum/l.seats.sum)
 		}
 		e.schemas = append(e.schemas, u)
 	}
@@ -203,8 +227,8 @@ func cloudOf(servers []*server) string {
 	return ""
 }
 
-// others returns what is not about one level.
-func (s *server) others(levels []*level, at string) (all []Finding) {
+// restarted says when the counters began anew.
+func (s *server) restarted(at string) (all []Finding) {
 	if len(s.restarts) > 0 {
 		var times []string
 		for _, ms := range s.restarts {

@@ -458,8 +458,8 @@ func (l *levelNow) widest() (seats, wide int64) {
 	return seats, wide
 }
 
-// count writes a number of requests with a verb.
-func count(n int64, one, many string) string {
+// many writes a number with the words for one or several.
+func many(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -625,7 +625,7 @@ func (m *moment) find(e *evidence, l *levelNow) {
 	if waiting > 0 {
 		text := ""
 		if n := l.executing(); n >= 0 {
-			text = ", while " + count(n, "executes", "execute")
+			text = ", while " + many(n, "executes", "execute")
 		}
 		switch {
 		case !l.listed && rejected == 0:
@@ -634,9 +634,9 @@ func (m *moment) find(e *evidence, l *levelNow) {
 			text += fmt.Sprintf("; the first of them has waited for %s or longer", format.Duration(float64(oldest)))
 		}
 		if rejected > 0 {
-			f.Sentence += fmt.Sprintf("; at the moment of the dump %s%s", count(waiting, "waits", "wait"), text)
+			f.Sentence += fmt.Sprintf("; at the moment of the dump %s%s", many(waiting, "waits", "wait"), text)
 		} else {
-			f.Sentence = fmt.Sprintf("At the moment of the dump %s at %s%s", count(waiting, "request waits", "requests wait"), l.name, text)
+			f.Sentence = fmt.Sprintf("At the moment of the dump %s at %s%s", many(waiting, "request waits", "requests wait"), l.name, text)
 		}
 	}
 	f.Sentence += m.where()
@@ -732,13 +732,13 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 		}
 		c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByWideLists}, dumpOfRequests
 		c.Sentence = fmt.Sprintf("%s in %s of %s. One flow has the %s of %s: one flow, or few, can have sent all of them; dump_requests says which.",
-			count(waiting, "request waits", "requests wait"), format.Counted(int(active), "queue"), l.name, format.Counted(int(hand), "queue"), assumed)
+			many(waiting, "request waits", "requests wait"), format.Counted(int(active), "queue"), l.name, format.Counted(int(hand), "queue"), assumed)
 		return c, []result.Remedy{{Remedy: result.LimitClient, Sentence: "Find that flow with dump_requests, and let it send less at a time."},
 			{Remedy: result.OwnLevel, Sentence: "Give it a priority level of its own, if others of " + l.name + " suffer from it."}}
 	}
 	if widest, wide := l.widest(); wide > 0 {
 		e.cannot(fmt.Sprintf("Whether requests of %s wait although seats are free: %s next in %s, up to %d seats each, and wait until so many are free. The limit of the level tells (metrics).",
-			l.name, count(wide, "request of more than one seat is", "requests of more than one seat are"), map[bool]string{true: "its queue", false: "their queues"}[wide == 1], widest))
+			l.name, many(wide, "request of more than one seat is", "requests of more than one seat are"), map[bool]string{true: "its queue", false: "their queues"}[wide == 1], widest))
 	}
 	if n := l.seats(); n > 0 && float64(n) < lentSeats*l.nominal {
 		if widest, _ := l.widest(); widest == 1 {
@@ -778,7 +778,7 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 	}
 	alone := len(over) == 1 || first.asked() >= 2*over[1].asked()
 	if alone {
-		c.Sentence = fmt.Sprintf("%s has %s of the %s at %s", who, format.Whole(first.waiting), count(waiting, "request that waits", "requests that wait"), l.name)
+		c.Sentence = fmt.Sprintf("%s has %s of the %s at %s", who, format.Whole(first.waiting), many(waiting, "request that waits", "requests that wait"), l.name)
 		if first.waitingSeats > first.waiting {
 			c.Sentence += fmt.Sprintf(", for %s seats", format.Whole(first.waitingSeats))
 		}
@@ -842,7 +842,7 @@ func (l *levelNow) byNamespace(e *evidence, c *result.Cause, total float64) (*re
 	}
 	c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByHand}, "two scrapes of /metrics, a minute apart"
 	c.Sentence = fmt.Sprintf("Service accounts of the namespace %s have %s of the %s at %s and, with those that execute, %s of the seats that are asked for. They are %s, each with a fair share of its own.",
-		name, format.Whole(waiting), count(l.waiting(), "request that waits", "requests that wait"), l.name, format.Percent(asked/total), format.Counted(len(flows), "flow"))
+		name, format.Whole(waiting), many(l.waiting(), "request that waits", "requests that wait"), l.name, format.Percent(asked/total), format.Counted(len(flows), "flow"))
 	return c, []result.Remedy{{Remedy: result.MergeFlows, Sentence: fmt.Sprintf("Make the flows of %s one flow, by a FlowSchema with the distinguisher ByNamespace.", name)},
 		{Remedy: result.LimitClient, Sentence: fmt.Sprintf("Let the clients in %s send less at a time.", name)}}
 }
@@ -941,7 +941,7 @@ func (m *moment) harmed(l *levelNow) (rows []result.Harmed) {
 	return rows
 }
 
-// list adds the tables of levels and flows, and rows of clients and FlowSchemas.
+// list adds the tables of levels and flows, and rows of clients.
 func (m *moment) list(e *evidence) {
 	number := func(n int64) report.Cell {
 		if n < 0 {
@@ -1006,26 +1006,13 @@ func (m *moment) list(e *evidence) {
 		if l.waiting() > 0 || l.executing() > 0 || l.row != nil && l.row.rejected > 0 {
 			t.Rows = append(t.Rows, levels.Row(l))
 		}
-		inUse := 0.0
-		bySchema := map[string]float64{}
 		for _, f := range l.flows {
 			if f.waiting > 0 || len(list.Rows) < flowsShown {
 				list.Rows = append(list.Rows, flows.Row(f))
 			}
-			inUse += float64(f.seats)
-			bySchema[f.schema] += float64(f.seats)
 			if f.user != "" {
 				e.clients = append(e.clients, m.client(l, f))
 			}
-		}
-		if !l.started {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(bySchema)) {
-			s := incident.SchemaUse{FlowSchema: name, PriorityLevel: l.name, Rejected: map[string]float64{}}
-			seats, of := bySchema[name], bySchema[name]/max(inUse, 1)
-			s.Seats, s.OfUse = &seats, &of
-			e.schemas = append(e.schemas, s)
 		}
 	}
 	e.add("levels", t)

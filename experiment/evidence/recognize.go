@@ -46,7 +46,7 @@ var marks = []struct {
 	{incident.APIRequestCount, regexp.MustCompile(`(?m)^[\s\-{,]*"?kind"?\s*:\s*"?APIRequestCount(List)?\b`)},
 	{incident.Objects, regexp.MustCompile(`(?m)["\s\-{,]kind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b|\Akind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b`)},
 	{incident.ClientLog, regexp.MustCompile(`client-side throttling|Throttling request took|server-side throttling, FlowSchema UID|Got a Retry-After|client rate limiter Wait returned an error|msg="?"?Waited before sending request`)},
-	{incident.Metrics, regexp.MustCompile(`(?m)\A(\s*#[^\n]*\n|\s*\n)*\s*# (HELP|TYPE|EOF)\b|\A(\s*#[^\n]*\n|\s*\n)*[a-zA-Z_:][\w:]*(\{[^\n]*\})?[ \t]+([-+]?[0-9.]+([eE][-+]?[0-9]+)?|NaN|[-+]?Inf)([ \t]+[-0-9.]+)?[ \t]*\r?(\n|\z)`)},
+	{incident.Metrics, regexp.MustCompile(`(?m)\A(\s*#[^\n]*\n|\s*\n)*\s*# (HELP|TYPE|EOF)\b|\A(\s*#[^\n]*\n|\s*\n)*[a-zA-Z_:][\w:]*(\{[^\n]*\})?[ \t]+([-+]?[0-9.]+([eE][-+]?[0-9]+)?|NaN|[-+]?Inf)([ \t]+[-0-9.]+([eE][-+]?[0-9]+)?)?[ \t]*(#[^\n]*)?\r?(\n|\z)`)},
 }
 
 // Recognize says what a file is by how it begins, at most HeadBytes. It may be compressed with gzip.

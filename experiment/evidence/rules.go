@@ -57,38 +57,65 @@ func waitText(low, high float64) string {
 	return format.Duration(low*1e9) + " to " + format.Duration(high*1e9)
 }
 
-// conclude adds what the metrics of a server say.
-func (s *server) conclude(e *evidence, severalServers bool) {
+// conclude adds what the metrics of a server say, and returns how many requests it served or rejected.
+func (s *server) conclude(e *evidence, several bool) (all served) {
 	at := ""
-	if severalServers && s.name != "" {
+	if several && s.name != "" {
 		at = " at " + s.name
 	}
 	levels := s.levels()
-	arrived := 0.0
-	harmed := false
 	for _, l := range levels {
-		arrived += l.arrived()
-		s.addSchemas(e, l, severalServers)
+		all.arrived += l.arrived()
+		s.addUse(e, l, several)
 		if f := s.finding(l, levels, at); f != nil {
-			harmed = true
+			all.harmed = true
 			e.findings = append(e.findings, *f)
 		}
 	}
-	e.findings = append(e.findings, s.others(levels, at)...)
-	if harmed {
-		return
+	if f := s.answers(levels, at); f != nil {
+		all.harmed = true
+		e.findings = append(e.findings, *f)
 	}
-	f := Finding{Status: result.OK, Sentence: fmt.Sprintf("All %s%s were served %s, and none of the levels had a wait p99 above %s",
-		result.RequestCount(int64(arrived)), at, s.observed(), format.Duration(longWaitNs))}
+	e.findings = append(e.findings, s.restarted(at)...)
+	all.silent = len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0
+	all.noWaits = len(s.series[waitSeconds+"_bucket"]) == 0
+	return all
+}
+
+// served is the requests of servers.
+type served struct {
+	arrived float64
+	harmed  bool
+	silent  bool // a server does not report its requests
+	noWaits bool // it does not report their waits
+}
+
+func (a *served) add(b served) {
+	a.arrived += b.arrived
+	a.harmed, a.silent, a.noWaits = a.harmed || b.harmed, a.silent || b.silent, a.noWaits || b.noWaits
+}
+
+// finding says that all is well, if that is known; nil if it is not.
+func (a *served) finding(servers []*server) *Finding {
+	if a.harmed || len(servers) == 0 {
+		return nil
+	}
+	n, when := int64(a.arrived), servers[0].observed()
+	if len(servers) > 1 {
+		when += " at " + format.Counted(len(servers), "server")
+	}
+	f := &Finding{Status: result.Unknown}
 	switch {
-	case len(s.series[rejectedTotal]) == 0 && len(s.series[dispatchedTotal]) == 0 && len(s.series[waitSeconds+"_count"]) == 0:
-		return // what the server does not report at all is said elsewhere
-	case arrived < judge.LeastRequests:
-		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("%s arrived%s %s; it takes %d to say that all is well", result.RequestCount(int64(arrived)), at, s.observed(), judge.LeastRequests)
-	case len(s.series[waitSeconds+"_bucket"]) == 0:
-		f.Status, f.Sentence = result.Unknown, fmt.Sprintf("All %s%s were served %s, but the metrics do not say how long they waited", result.RequestCount(int64(arrived)), at, s.observed())
+	case a.silent:
+		f.Sentence = "The metrics do not say whether requests were rejected"
+	case n < judge.LeastRequests:
+		f.Sentence = fmt.Sprintf("%s arrived %s; it takes %d to say that all is well", result.RequestCount(n), when, judge.LeastRequests)
+	case a.noWaits:
+		f.Sentence = fmt.Sprintf("All %s were served %s, but the metrics do not say how long they waited", result.RequestCount(n), when)
+	default:
+		f.Status, f.Sentence = result.OK, fmt.Sprintf("All %s were served %s, and no priority level had a wait p99 above %s", result.RequestCount(n), when, format.Duration(longWaitNs))
 	}
-	e.findings = append(e.findings, f)
+	return f
 }
 
 // finding returns what happened at a level, nil if that is nothing bad.
@@ -202,16 +229,23 @@ func (m *mechanism) is(kind result.Kind, or ...result.Kind) { m.cause.Kind, m.ca
 func (m *mechanism) decide() {
 	l := m.level
 	m.facts()
-	grew, known := m.slowdown()
+	grew, more, known := m.slowdown()
 	rejects := l.reasons[queueset.ConcurrencyLimit.String()] >= dominantReason*l.rejected && l.rejected > 0
 	held := l.noAccommodation >= wideHeldBack*l.arrived() && l.noAccommodation > 0 && (l.wider > 0 || !l.width.known())
+	gaveBack := l.current.known() && l.current.most > l.nominal.most && l.current.least < lentSeats*l.current.most
 	lent := l.current.known() && l.nominal.known() && l.current.least < lentSeats*l.nominal.least
 	atUpper := l.current.known() && l.upper.known() && l.current.most >= l.upper.least && l.upper.least < 0.99*m.serverSeats()
 	demand := []result.Kind{result.BySeats, result.ByHand, result.ByRetries}
-	if !known {
-		demand = append(demand, result.ByExecution)
+	if gaveBack {
+		m.say("Its limit was between %s and %s: it had borrowed seats, and gave some back.", format.Number(l.current.least), seatsText(l.current.most))
+	}
+	if m.mayHaveLent() || gaveBack {
+		demand = append(demand, result.ByLending)
 	}
 	switch {
+	case grew && more:
+		m.is(result.ByDemand, append([]result.Kind{result.ByExecution, result.ByWideLists}, demand...)...)
+		m.cause.Confirm = "all levels at once if the server is slow; else who sends: " + dumpRequests
 	case grew:
 		m.is(result.ByExecution, result.ByDemand, result.BySeats, result.ByHand, result.ByRetries)
 		m.cause.Confirm = "the same at all levels at once, and the latencies of etcd and of webhooks in the metrics of the server"
@@ -225,6 +259,12 @@ func (m *mechanism) decide() {
 		m.cause.Confirm = "the shares of the level: kubectl get prioritylevelconfiguration " + l.level + " -o yaml"
 	case held && l.used.known() && l.full < mostlyFull:
 		m.is(result.ByWideLists)
+		if lent {
+			m.cause.Or = append(m.cause.Or, result.ByLending)
+		}
+		if l.demand.known() && l.demand.value() > 1 {
+			m.cause.Or = append([]result.Kind{result.ByDemand}, demand...)
+		}
 		m.say("Requests of several seats waited until these were free, while others were free.")
 		m.cause.Confirm = "the buckets of work_estimated_seats, and InitialSeats of dump_requests"
 	case held:
@@ -241,26 +281,42 @@ func (m *mechanism) decide() {
 	case l.used.known() && l.full >= mostlyFull:
 		m.is(result.ByDemand, demand...)
 		if atUpper {
-			m.cause.Or = append(m.cause.Or, result.ByLending)
+			if !slices.Contains(demand, result.ByLending) {
+				m.cause.Or = append(m.cause.Or, result.ByLending)
+			}
 			m.say("It may not borrow more: its limit was at the upper bound of %s.", seatsText(l.upper.most))
 		}
 		m.queues()
 	case l.used.known():
 		// Full for a part of the time, in which its seats may have been lent.
-		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
+		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
 		if m.noHeldBack() {
 			m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == result.ByWideLists })
 		}
-		m.say("Either more was asked for in a part of this time, or the level had lent seats in it.")
+		if slices.Contains(demand, result.ByLending) {
+			m.say("Either more was asked for in a part of this time, or the level had lent seats in it.")
+		} else {
+			m.say("More was asked for in a part of this time.")
+		}
 		m.queues()
 		m.cause.Confirm = "a series with a sample each 10 s: which of the current limit and the demand changed"
 	default:
-		m.is(result.ByDemand, append(demand, result.ByLending, result.ByWideLists)...)
-		if !slices.Contains(m.cause.Or, result.ByExecution) && !known {
-			m.cause.Or = append(m.cause.Or, result.ByExecution)
-		}
+		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
 		m.say("Which of a demand above its seats, wide requests and lent seats it was cannot be told from these series.")
 		m.cause.Confirm = "two scrapes of all metrics: kubectl get --raw /metrics"
+	}
+	fits := func(k result.Kind) {
+		if m.cause.Kind != k && !slices.Contains(m.cause.Or, k) {
+			m.cause.Or = append(m.cause.Or, k)
+		}
+	}
+	if !known {
+		fits(result.ByExecution) // there is nothing to compare executions with
+	}
+	if len(m.restarts) > 0 {
+		fits(result.ByStoppedServer)
+		fits(result.ByExecution)
+		fits(result.ByRetries)
 	}
 	if m.cause.Confirm == "" {
 		m.cause.Confirm = "who is in the queues: " + dumpRequests
@@ -285,6 +341,25 @@ func (m *mechanism) serverSeats() (sum float64) {
 		}
 	}
 	return sum
+}
+
+// adjustedMs is how often a server adjusts the limits.
+const adjustedMs = 10_000
+
+// mayHaveLent reports whether the level may have had fewer seats than its nominal ones at a time of which there is no sample.
+func (m *mechanism) mayHaveLent() bool {
+	if lower := m.lower; lower.known() && m.nominal.known() && lower.least >= m.nominal.most {
+		return false // it lends none
+	}
+	if !m.current.known() || m.sinceStart() || m.ordered || m.firstHarm <= 1 { // then requests may have waited before
+		return true
+	}
+	for i := 1; i < len(m.atMs); i++ {
+		if m.atMs[i]-m.atMs[i-1] > adjustedMs {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *mechanism) noHeldBack() bool {
@@ -343,11 +418,12 @@ func (l *level) dominant() (name string, share float64, what string) {
 	return "", 0, ""
 }
 
-// slowdown reports whether executions of the level took longer than before, and whether that can be told at all.
-func (m *mechanism) slowdown() (grew, known bool) {
+// slowdown reports whether executions of the level took longer than before, whether the requests grew by more than that, and whether
+// all that can be told.
+func (m *mechanism) slowdown() (grew, more, known bool) {
 	l := m.level
 	if l.before.n < leastExecuted || l.execution.n < leastExecuted {
-		return false, false
+		return false, false, false
 	}
 	times := l.execution.value() / l.before.value()
 	m.figure("executionRatio", times)
@@ -356,10 +432,17 @@ func (m *mechanism) slowdown() (grew, known bool) {
 		if times < notSlower {
 			m.say("%s: they did not become slower.", text)
 		}
-		return false, times < notSlower
+		return false, false, times < notSlower
 	}
-	m.say("%s: the server became slower, or other requests came.", text)
-	return true, true
+	ran := m.atMs[0] - m.startMs
+	if m.ordered || m.startMs == 0 && !m.estimated || ran <= 0 || m.lengthMs() == 0 {
+		m.say("%s: the server became slower, or other requests came.", text)
+		return true, false, true
+	}
+	rate := l.arrived() / float64(m.lengthMs()) / (l.arrivedBefore / float64(ran))
+	m.figure("requestRatio", rate)
+	m.say("%s: the server became slower, or other requests came. %s times as many requests arrived per second as before.", text, format.Number(rate))
+	return true, rate > times, true
 }
 
 // queues says whether a few queues or all were full.

@@ -36,6 +36,7 @@ const (
 	demandSeats     = metrics.FlowControl + "demand_seats"
 	nominalLimit    = metrics.FlowControl + "nominal_limit_seats"
 	oldLimit        = metrics.FlowControl + "request_concurrency_limit"
+	lowerLimit      = metrics.FlowControl + "lower_limit_seats"
 	upperLimit      = metrics.FlowControl + "upper_limit_seats"
 	currentLimit    = metrics.FlowControl + "current_limit_seats"
 	demandAverage   = metrics.FlowControl + "demand_seats_average"
@@ -179,7 +180,9 @@ func (c *collected) servers() (all []*server, strange []string) {
 		for _, at := range slices.Sorted(maps.Keys(c.timed[instance])) {
 			snapshots = append(snapshots, c.timed[instance][at])
 		}
-		all = append(all, c.server(instance, snapshots))
+		if s := c.server(instance, snapshots); s.reports() {
+			all = append(all, s)
+		}
 	}
 	groups := map[string][]*snapshot{}
 	var order []string
@@ -332,6 +335,16 @@ func (c *collected) server(instance string, snapshots []*snapshot) *server {
 	}
 	s.findRestarts()
 	return s
+}
+
+// reports reports whether these are the metrics of an API server, and not of another process that is watched as well.
+func (s *server) reports() bool {
+	for name := range s.series {
+		if strings.HasPrefix(name, metrics.FlowControl) || name == requestTotal {
+			return true
+		}
+	}
+	return false
 }
 
 // nameOf returns the name of a server from the labels of its collector.

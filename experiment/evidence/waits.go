@@ -197,20 +197,20 @@ func (l *clientLog) told(e *evidence) Finding {
 	f := Finding{Status: result.Warning}
 	var parts []string
 	if tooMany > 0 {
-		parts = append(parts, count(tooMany, "answer", "answers")+" 429"+l.ofSchemas(e, uids))
+		parts = append(parts, many(tooMany, "answer", "answers")+" 429"+l.ofSchemas(e, uids))
 		e.cannot("An answer 429 is mostly a rejection by flow control. The eviction of a pod with a PodDisruptionBudget is answered so, too, as is a read from a watch cache that is not ready.")
 	}
 	if evictions > 0 {
 		parts[len(parts)-1] += fmt.Sprintf(", %s to evictions, which a PodDisruptionBudget may have refused", format.Whole(evictions))
 	}
 	if others > 0 {
-		parts = append(parts, count(others, "answer", "answers")+" 5xx")
+		parts = append(parts, many(others, "answer", "answers")+" 5xx")
 	}
 	if broken > 0 {
-		parts = append(parts, count(broken, "error", "errors")+" of the connection")
+		parts = append(parts, many(broken, "error", "errors")+" of the connection")
 	}
 	if unnamed > 0 {
-		parts = append(parts, count(unnamed, "answer", "answers")+" 429 or 5xx with Retry-After")
+		parts = append(parts, many(unnamed, "answer", "answers")+" 429 or 5xx with Retry-After")
 	}
 	f.Sentence = fmt.Sprintf("Requests of %s had to be sent again, after %s", name, format.Listed(parts, 4, ""))
 	e.want(true, "/metrics of the server, twice", "why the server rejected requests, and whose")

@@ -42,3 +42,17 @@ type SchemaUse struct {
 	Seats         *float64           `json:"seats"`              // in use, the mean of the samples
 	OfUse         *float64           `json:"ofUse"`              // its part of the seats in use at the level
 }
+
+// LevelUse is what the metrics of a server say of a priority level. What they do not say is null.
+type LevelUse struct {
+	PriorityLevel string             `json:"priorityLevel"`
+	Instance      string             `json:"instance,omitempty"` // of several servers
+	Requests      float64            `json:"requests"`           // that were dispatched or rejected
+	Rejected      map[string]float64 `json:"rejected"`           // by reason
+	WaitP99       *[2]*float64       `json:"waitP99"`            // as SchemaUse.WaitP99
+	Used          *float64           `json:"used"`               // seats in use, of the current limit; the average over the time
+	Full          *float64           `json:"full"`               // the part of the time in which all of them were in use
+	Demand        *float64           `json:"demand"`             // seats in use and wanted, of the current limit; the average over the time
+	Nominal       *float64           `json:"nominal"`            // seats
+	Current       *[2]float64        `json:"current"`            // the lowest and the highest current limit at the samples
+}
