@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,22 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err erro
 		}
 		f.Kind = evidence.Recognize(head)
 	}
+	all.searchClients()
 	return all, errors.Join(wrong...)
+}
+
+// searchClients looks for lines of clients in the rest of files that begin with others, but not of standard input.
+func (all recognized) searchClients() {
+	for i := range all {
+		if f := &all[i]; f.Kind == incident.Other && !strings.HasSuffix(f.arg, "-") {
+			if r, err := f.Open(); err == nil {
+				if evidence.HasClientLines(r) {
+					f.Kind = incident.ClientLog
+				}
+				r.Close()
+			}
+		}
+	}
 }
 
 // headOf returns the beginning of a file.

@@ -140,6 +140,16 @@ func TestCutLinesOfClients(t *testing.T) {
 	expect(t, "never sent", d.said(), "warning", "In c.log, 1 request of the client was never sent", "client-limit")
 }
 
+// The lines of a client may come late in its log. Those in the log of a server do not make it one of a client.
+func TestClientLinesAfterOthers(t *testing.T) {
+	others := strings.Repeat("I0316 07:39:26.543144       1 adapter.go:108] reconciled an object\n", 5000)
+	for text, want := range map[string]bool{others + line121: true, others: false, others + "I0716 09:58:10.1 1 httplog.go:134] \"HTTP\" verb=\"GET\"\n" + line121: false} {
+		if got := HasClientLines(strings.NewReader(text)); got != want || Recognize([]byte(text)[:HeadBytes]) != incident.Other {
+			t.Errorf("%.200q: %t as %s", text[len(others):], got, Recognize([]byte(text)[:HeadBytes]))
+		}
+	}
+}
+
 func FuzzReadClientLog(f *testing.F) {
 	for _, line := range []string{line120, line121, line133, `{"log":` + jsonText(line133) + `}`, "Got a Retry-After 1s response for attempt 1 to https://a/b",
 		`Waited for 1.2s, retries: 1, retry-after: 1s - retry-reason: due to server-side throttling, FlowSchema UID: "u" - request: GET:https://a/api/v1/nodes`} {

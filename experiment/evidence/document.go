@@ -24,7 +24,11 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	doc.Sections = append(doc.Sections, report.DiagnosisScreen(v, nil, nil), report.VerdictSection(v))
-	doc.Sections[1].Only = report.Markdown // the first screen has it
+	verdict := &doc.Sections[1]
+	verdict.Only = report.Markdown | report.Terminal
+	for i := range verdict.Parts {
+		verdict.Parts[i].Brief = 0 // the first screen has them already
+	}
 	add("also", "What else the files show", report.Part{Heading: "What else the files show", List: d.also, Brief: 2})
 	add("levels", "Priority levels", report.Part{Table: d.levelTable()})
 	add("schemas", "FlowSchemas", report.Part{Table: d.schemaTable()})

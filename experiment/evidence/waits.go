@@ -1,8 +1,13 @@
 package evidence
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -16,6 +21,30 @@ import (
 	"apfsim/reports/result"
 )
 
+// HasClientLines reports whether a text, of which the beginning is of no kind, is the log of a client further on, and not the log of a
+// server. It may be compressed with gzip, and is read up to the first such line.
+func HasClientLines(r io.Reader) bool {
+	buffered := bufio.NewReader(io.LimitReader(r, longestFile))
+	if head, _ := buffered.Peek(2); bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return false
+		}
+		buffered = bufio.NewReader(io.LimitReader(z, longestFile))
+	}
+	for {
+		line, err := buffered.ReadSlice('\n') // a longer line is read in parts
+		switch {
+		case bytes.Contains(line, []byte(`"HTTP" verb=`)), bytes.Contains(line, []byte(`"auditID"`)):
+			return false
+		case anyClientLine.Match(line):
+			return true
+		case err != nil && err != bufio.ErrBufferFull:
+			return false
+		}
+	}
+}
+
 // readClient reads the log of a client.
 func readClient(e *evidence, s *incident.Source, text []byte) error {
 	l := readClientLog(s.File, string(text))
@@ -23,7 +52,7 @@ func readClient(e *evidence, s *incident.Source, text []byte) error {
 		if len(l.bad) > 0 {
 			return l.bad
 		}
-		return fmt.Errorf("has no line on a wait of a client that can be read")
+		return errors.New("has no line on a wait of a client that can be read")
 	}
 	for _, bad := range l.bad {
 		e.warnings = append(e.warnings, bad.Error())
