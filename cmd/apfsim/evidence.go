@@ -20,7 +20,8 @@ import (
 
 // recognized are the files of a diagnosis with what each was taken for.
 type recognized []struct {
-	arg string
+	arg    string
+	answer bool // it is an answer in the place of what was asked for
 	evidence.File
 }
 
@@ -49,6 +50,7 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err erro
 			wrong = append(wrong, err)
 		}
 		f.Kind = evidence.Recognize(head)
+		f.answer = f.Kind == incident.Other && evidence.IsAnswer(head)
 	}
 	return all, errors.Join(wrong...)
 }
@@ -75,7 +77,7 @@ func (all recognized) withoutRequests() bool {
 		if isLog(all[i].Kind) {
 			return false
 		}
-		known = known || all[i].Kind != incident.Other
+		known = known || all[i].Kind != incident.Other || all[i].answer
 	}
 	return known || len(all) == 0
 }

@@ -139,8 +139,13 @@ func OtherText(head []byte) string {
 	case strings.HasPrefix(begin, `{"status":"success"`):
 		return `is an answer of Prometheus that is neither a "matrix" nor a "vector"`
 	}
-	return "is of no kind that is read"
+	return noKind
 }
+
+const noKind = "is of no kind that is read"
+
+// IsAnswer reports whether a file that is of no kind is an answer in the place of what was asked for, such as the page of a login.
+func IsAnswer(head []byte) bool { return OtherText(head) != noKind }
 
 // diagnosis makes the diagnosis of what the files say.
 func (e *evidence) diagnosis() *Diagnosis {

@@ -24,7 +24,11 @@ func (d *Diagnosis) Document() *report.Document {
 		}
 	}
 	doc.Sections = append(doc.Sections, report.DiagnosisScreen(v, nil, nil), report.VerdictSection(v))
-	doc.Sections[1].Only = report.Markdown | report.Terminal
+	verdict := &doc.Sections[1]
+	verdict.Only = report.Markdown | report.Terminal
+	for i := range verdict.Parts {
+		verdict.Parts[i].Brief = 0 // which the first screen has already
+	}
 	add("levels", "Priority levels", report.Part{Table: d.levelTable()})
 	add("schemas", "FlowSchemas", report.Part{Table: d.schemaTable()})
 	wanted := report.TextTable("What would tell more", "input", "what it tells")
@@ -32,7 +36,7 @@ func (d *Diagnosis) Document() *report.Document {
 	for _, w := range d.Wanted {
 		wanted.AddTexts(w.Input, w.Tells)
 	}
-	add("wanted", "What would tell more", report.Part{Table: wanted, Brief: 2})
+	add("wanted", "What would tell more", report.Part{Table: wanted})
 	add("unknown", "What these files do not say", report.Part{Heading: "What these files do not say", List: d.unknown})
 	files := report.TextTable("Files", "file", "taken for", "servers", "from", "to")
 	files.Caption = "The files, and what each was taken for"
