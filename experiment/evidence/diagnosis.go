@@ -25,6 +25,9 @@ type File struct {
 	Name string
 	Kind incident.Kind
 	Open func() (io.ReadCloser, error)
+	// BeginMs is from when on a file has all samples of its series, in milliseconds since 1970, also if they appear later; 0 if only
+	// its samples show that.
+	BeginMs int64
 }
 
 // Diagnosis is a diagnosis without a log of requests. It has the fields of one with a log: those that only requests can fill are
@@ -64,6 +67,7 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	}
 	for i := range opened {
 		o := &opened[i]
+		e.beginMs = o.beginMs
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
 		}
@@ -80,12 +84,13 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 
 // opened is a file that has been read.
 type opened struct {
-	source *incident.Source
-	text   []byte
+	source  *incident.Source
+	text    []byte
+	beginMs int64
 }
 
 func newOpened(f *File, text []byte) opened {
-	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text}
+	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text, f.BeginMs}
 }
 
 // read returns the text of a file, which may be compressed with gzip.
