@@ -28,7 +28,7 @@ func (s *server) answers(levels []*level, at string) *Finding {
 	if !known || n == 0 {
 		return nil
 	}
-	rejected, reports := 0.0, len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) > 0
+	rejected, reports := 0.0, s.tellsRejections()
 	for _, l := range levels {
 		rejected += l.rejected
 	}

@@ -47,13 +47,41 @@ func (d *Diagnosis) Document() *report.Document {
 	return doc
 }
 
-// readText says what was read.
+// filesNamed is how many files the first lines name. Of more, they count the kinds.
+const filesNamed = 3
+
+// readText says what was read, of which servers and of which time.
 func (d *Diagnosis) readText() string {
-	var parts []string
-	for _, s := range d.Sources {
-		parts = append(parts, s.File+" ("+Words(s.Kind)+")")
+	var parts, instances []string
+	for i := range d.Sources {
+		s := &d.Sources[i]
+		text := s.File + " (" + Words(s.Kind) + ")"
+		if len(d.Sources) > filesNamed {
+			if slices.ContainsFunc(d.Sources[:i], func(o incident.Source) bool { return o.Kind == s.Kind }) {
+				continue
+			}
+			n := 0
+			for _, o := range d.Sources {
+				if o.Kind == s.Kind {
+					n++
+				}
+			}
+			text = format.Counted(n, "file") + " (each " + Words(s.Kind) + ")"
+		}
+		parts = append(parts, text)
+		for _, name := range s.Instances {
+			if !slices.Contains(instances, name) {
+				instances = append(instances, name)
+			}
+		}
 	}
 	text := strings.Join(parts, ", ")
+	if len(instances) > 0 {
+		text += "; of " + format.Listed(instances, 5, "")
+	}
+	if d.From != "" && d.From != d.To {
+		text += "; " + d.From + " to " + d.To
+	}
 	if d.KubernetesVersion != "" {
 		text += "; Kubernetes " + d.KubernetesVersion + " (" + d.VersionFrom + ")"
 	}

@@ -288,6 +288,14 @@ func TestAskPrometheus(t *testing.T) {
 	}
 }
 
+// Who asks only for the dispatched requests is not told that none was rejected.
+func TestChosenSeriesDoNotTellWhatIsMissing(t *testing.T) {
+	d := diagnosed(t, textFile("f", `[{"metric":{"__name__":"apiserver_flowcontrol_dispatched_requests_total","priority_level":"workload-low","flow_schema":"a"},"values":[[1,"0"],[61,"1000"]]}]`))
+	if d.Verdict.Status != result.Unknown || !strings.Contains(d.Verdict.Sentence, "do not say whether requests were rejected") {
+		t.Errorf("got %s %q, want unknown", d.Verdict.Status, d.Verdict.Sentence)
+	}
+}
+
 func FuzzMetrics(f *testing.F) {
 	s := state{begin, 100, 1000, 5, 0, 245}
 	f.Add(s.text("", 0), s.text("", 0))

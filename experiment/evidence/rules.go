@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"apfsim/core/queueset"
+	"apfsim/experiment/incident"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
@@ -77,9 +78,27 @@ func (s *server) conclude(e *evidence, several bool) (all served) {
 		e.findings = append(e.findings, *f)
 	}
 	e.findings = append(e.findings, s.restarted(at)...)
-	all.silent = len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0
+	all.silent = !s.tellsRejections()
 	all.noWaits = len(s.series[waitSeconds+"_bucket"]) == 0
 	return all
+}
+
+// leastOfAll is how many metrics a query gives that asks for all of them, and not for chosen ones.
+const leastOfAll = 10
+
+// tellsRejections reports whether the metrics would say that requests were rejected. The counter appears with its first event, so
+// that its absence says that there was none, unless only other metrics were asked for.
+func (s *server) tellsRejections() bool {
+	if len(s.series[rejectedTotal]) > 0 {
+		return true
+	}
+	if len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0 {
+		return false
+	}
+	chosen := func(f *incident.Source) bool {
+		return f.Kind == incident.QueryRange || f.Kind == incident.QueryInstant
+	}
+	return len(s.series) >= leastOfAll || !slices.ContainsFunc(s.files, chosen)
 }
 
 // served is the requests of servers.
