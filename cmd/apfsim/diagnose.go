@@ -26,16 +26,20 @@ func newDiagnose() *cobra.Command {
 		Use:   "diagnose [SERVER=]FILE...",
 		Short: "Say who was hurt in the logs of a server, by whom, when and how",
 		Long: `Say who was hurt in the logs of a server, by whom, when and how. FILE is an audit log or the log of
-kube-apiserver, as for 'apfsim import'; an audit log alone is enough.
+kube-apiserver, as for 'apfsim import'; an audit log alone is enough. Without a log, FILE is the metrics of
+a server: two scrapes of /metrics, a series of them, or answers of Prometheus. They say which priority
+level and which FlowSchema were hurt, when and why, and do not name users. Each file is recognized by its
+content.
 
-The command imports the logs, replays them, and compares the replay with the logs. What the logs
+With a log, the command imports the logs, replays them, and compares the replay with the logs. What the logs
 themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
 replay: if it does not agree with the logs, the second line says why, causes are marked, and no
 remedy is offered. Remedies are tried in the replay, and the cheapest one that holds in a scenario that
 is fitted to the logs, too.`,
 		Example: `  apfsim diagnose audit.log
   apfsim diagnose audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
-  apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
+  apfsim diagnose audit.log kube-apiserver.log --client app --format markdown
+  apfsim diagnose before.txt after.txt -v`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if prometheus != "" {
 				return noArguments(cmd, args)

@@ -21,7 +21,8 @@ import (
 
 // recognized are the files of a diagnosis with what each was taken for.
 type recognized []struct {
-	arg string
+	arg    string
+	answer bool // it is an answer in the place of what was asked for
 	evidence.File
 }
 
@@ -50,6 +51,7 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err erro
 			wrong = append(wrong, err)
 		}
 		f.Kind = evidence.Recognize(head)
+		f.answer = f.Kind == incident.Other && evidence.IsAnswer(head)
 	}
 	all.searchClients()
 	return all, errors.Join(wrong...)
@@ -91,7 +93,7 @@ func (all recognized) withoutRequests() bool {
 		if isLog(all[i].Kind) {
 			return false
 		}
-		known = known || all[i].Kind != incident.Other
+		known = known || all[i].Kind != incident.Other || all[i].answer
 	}
 	return known || len(all) == 0
 }

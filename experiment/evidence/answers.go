@@ -20,12 +20,15 @@ const tooMany = "429"
 func (s *server) answers(levels []*level, at string) *Finding {
 	from, to := s.window()
 	all, known := s.during(requestTotal, from, to, func(*series) bool { return true })
-	of429 := func(one *series) bool { return one.labels["code"] == tooMany }
+	// An eviction that a disruption budget forbids is answered 429 as well, by its handler.
+	of429 := func(one *series) bool {
+		return one.labels["code"] == tooMany && one.labels["subresource"] != "eviction"
+	}
 	n, _ := s.during(requestTotal, from, to, of429)
 	if !known || n == 0 {
 		return nil
 	}
-	rejected, reports := 0.0, len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) > 0
+	rejected, reports := 0.0, s.tellsRejections()
 	for _, l := range levels {
 		rejected += l.rejected
 	}
@@ -40,11 +43,12 @@ func (s *server) answers(levels []*level, at string) *Finding {
 	c := &result.Cause{Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{{Name: "answers429", Value: n}}}
 	f := &Finding{Status: status, Decided: decided, Cause: c,
 		Sentence: fmt.Sprintf("%s of the %s%s were answered 429 %s", judge.ShareText(j.NotServed, j.Arrived), result.RequestCount(j.Arrived), at, s.observed())}
-	c.Sentence = s.mostly429(from, to, n)
+	c.Sentence = s.mostly429(from, to, n, of429)
 	if reports {
-		c.Kind = result.ByInFlightLimit
-		c.Sentence += fmt.Sprintf(" Flow control rejected %s of them: the others are of the max-in-flight filter, or of an aggregated server or a handler behind this one.", format.Whole(int64(rejected)))
+		c.Kind, c.Or = result.ByInFlightLimit, []result.Kind{result.ByStoppedServer}
+		c.Sentence += fmt.Sprintf(" Flow control rejected %s of them: the others are of the max-in-flight filter, of an aggregated server, or of a handler whose cache is not filled yet.", format.Whole(int64(rejected)))
 		c.Confirm = "--enable-priority-and-fairness of the server, and the label component of apiserver_request_total"
+		c.Sentence += c.Doubt()
 		f.Try = []result.Remedy{{Remedy: result.NoChange, Sentence: "No change of FlowSchemas or priority levels helps against rejections that are not those of flow control."}}
 		return f
 	}
@@ -61,6 +65,7 @@ func (s *server) answers(levels []*level, at string) *Finding {
 	if len(busy) == 0 {
 		c.Sentence += " No level was asked for more than its seats at the samples."
 	}
+	c.Sentence += c.Doubt()
 	f.Try = []result.Remedy{{Remedy: result.NoChange, Sentence: "Before anything is changed, find out which level and which FlowSchema rejected: apfsim diagnose with two scrapes of kubectl get --raw /metrics."}}
 	return f
 }
@@ -74,10 +79,10 @@ func (l *level) loaded() float64 {
 }
 
 // mostly429 says which requests most of the answers 429 are of, by verb and resource.
-func (s *server) mostly429(from, to int, all float64) string {
+func (s *server) mostly429(from, to int, all float64, of429 func(*series) bool) string {
 	counts := map[string]float64{}
 	for _, one := range s.series[requestTotal] {
-		if one.labels["code"] == tooMany {
+		if of429(one) {
 			for _, x := range s.growth(one)[from:to] {
 				counts[strings.TrimSpace(one.labels["verb"]+" "+one.labels["resource"])] += x
 			}

@@ -56,7 +56,7 @@ func (p *Prometheus) Ask(ctx context.Context) ([]File, error) {
 		}
 		if text != nil {
 			name, _, _ := strings.Cut(selector, "{")
-			files = append(files, File{Name: name, Kind: incident.QueryRange, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
+			files = append(files, File{Name: name, Kind: incident.QueryRange, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }, BeginMs: p.From.UnixMilli()})
 		}
 	}
 	if len(files) == 0 {

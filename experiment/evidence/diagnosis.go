@@ -27,6 +27,9 @@ type File struct {
 	Name string
 	Kind incident.Kind
 	Open func() (io.ReadCloser, error)
+	// BeginMs is from when on a file has all samples of its series, in milliseconds since 1970, also if they appear later; 0 if only
+	// its samples show that.
+	BeginMs int64
 }
 
 // Diagnosis is a diagnosis without a log of requests. It has the fields of one with a log: those that only requests can fill are
@@ -73,6 +76,7 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	for i := range opened {
 		o := &opened[i]
 		e.learn(o)
+		e.beginMs = o.beginMs
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
 		}
@@ -90,12 +94,13 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 
 // opened is a file that has been read.
 type opened struct {
-	source *incident.Source
-	text   []byte
+	source  *incident.Source
+	text    []byte
+	beginMs int64
 }
 
 func newOpened(f *File, text []byte) opened {
-	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text}
+	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text, f.BeginMs}
 }
 
 // read returns the text of a file, which may be compressed with gzip.
@@ -149,8 +154,13 @@ func OtherText(head []byte) string {
 	case strings.HasPrefix(begin, `{"status":"success"`):
 		return `is an answer of Prometheus that is neither a "matrix" nor a "vector"`
 	}
-	return "is of no kind that is read"
+	return noKind
 }
+
+const noKind = "is of no kind that is read"
+
+// IsAnswer reports whether a file that is of no kind is an answer in the place of what was asked for, such as the page of a login.
+func IsAnswer(head []byte) bool { return OtherText(head) != noKind }
 
 // diagnosis makes the diagnosis of what the files say.
 func (e *evidence) diagnosis() *Diagnosis {

@@ -27,7 +27,7 @@ func (d *Diagnosis) Document() *report.Document {
 	verdict := &doc.Sections[1]
 	verdict.Only = report.Markdown | report.Terminal
 	for i := range verdict.Parts {
-		verdict.Parts[i].Brief = 0 // the first screen has them already
+		verdict.Parts[i].Brief = 0 // which the first screen has already
 	}
 	add("also", "What else the files show", report.Part{Heading: "What else the files show", List: d.also, Brief: 2})
 	add("levels", "Priority levels", report.Part{Table: d.levelTable()})
@@ -38,7 +38,7 @@ func (d *Diagnosis) Document() *report.Document {
 	for _, w := range d.Wanted {
 		wanted.AddTexts(w.Input, w.Tells)
 	}
-	add("wanted", "What would tell more", report.Part{Table: wanted, Brief: 2})
+	add("wanted", "What would tell more", report.Part{Table: wanted})
 	add("unknown", "What these files do not say", report.Part{Heading: "What these files do not say", List: d.unknown})
 	files := report.TextTable("Files", "file", "taken for", "servers", "from", "to")
 	files.Caption = "The files, and what each was taken for"
@@ -49,13 +49,41 @@ func (d *Diagnosis) Document() *report.Document {
 	return doc
 }
 
-// readText says what was read.
+// filesNamed is how many files the first lines name. Of more, they count the kinds.
+const filesNamed = 3
+
+// readText says what was read, of which servers and of which time.
 func (d *Diagnosis) readText() string {
-	var parts []string
-	for _, s := range d.Sources {
-		parts = append(parts, s.File+" ("+Words(s.Kind)+")")
+	var parts, instances []string
+	for i := range d.Sources {
+		s := &d.Sources[i]
+		text := s.File + " (" + Words(s.Kind) + ")"
+		if len(d.Sources) > filesNamed {
+			if slices.ContainsFunc(d.Sources[:i], func(o incident.Source) bool { return o.Kind == s.Kind }) {
+				continue
+			}
+			n := 0
+			for _, o := range d.Sources {
+				if o.Kind == s.Kind {
+					n++
+				}
+			}
+			text = format.Counted(n, "file") + " (each " + Words(s.Kind) + ")"
+		}
+		parts = append(parts, text)
+		for _, name := range s.Instances {
+			if !slices.Contains(instances, name) {
+				instances = append(instances, name)
+			}
+		}
 	}
 	text := strings.Join(parts, ", ")
+	if len(instances) > 0 {
+		text += "; of " + format.Listed(instances, 5, "")
+	}
+	if d.From != "" && d.From != d.To {
+		text += "; " + d.From + " to " + d.To
+	}
 	if d.KubernetesVersion != "" {
 		text += "; Kubernetes " + d.KubernetesVersion + " (" + d.VersionFrom + ")"
 	}

@@ -27,6 +27,7 @@ type Finding struct {
 // evidence is what the files read so far say.
 type evidence struct {
 	collected *collected // the metrics of all files; nil without
+	beginMs   int64      // File.BeginMs of the file that is read
 	sources   []incident.Source
 	findings  []Finding
 	clients   []*incident.LoggedClient // whom a file names

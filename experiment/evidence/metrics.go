@@ -71,10 +71,10 @@ func (e *evidence) concludeMetrics() {
 	if e.collected == nil {
 		return
 	}
-	servers, strange := e.collected.servers()
+	servers, strange, apart := e.collected.servers()
 	e.warnings = append(e.warnings, strange...)
 	e.version = cmp.Or(e.version, e.collected.version())
-	all := served{}
+	all := served{apart: apart}
 	for _, s := range servers {
 		for _, f := range s.files {
 			if s.name != "" && !slices.Contains(f.Instances, s.name) {
@@ -237,9 +237,9 @@ func (s *server) restarted(at string) (all []Finding) {
 			}
 			times = append(times, clock(ms))
 		}
-		all = append(all, Finding{Status: result.Warning, Sentence: fmt.Sprintf("The counters%s began anew before %s: the server restarted, or another one answered", at, format.Listed(times, 5, "")),
-			Cause: &result.Cause{Kind: result.ByStoppedServer, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{},
-				Sentence: fmt.Sprintf("The counters began anew before %s.", format.Listed(times, 5, "")), Confirm: "process_start_time_seconds of each scrape, and the log of the server"}})
+		text := fmt.Sprintf("The counters%s began anew before %s: the server restarted, or another one answered. What it counted in the interval before that is lost", at, format.Listed(times, 5, ""))
+		all = append(all, Finding{Status: result.Unknown, Sentence: text, Cause: &result.Cause{Kind: result.ByStoppedServer, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{},
+			Sentence: text + ".", Confirm: "process_start_time_seconds of each scrape, and the log of the server"}})
 	}
 	return all
 }

@@ -513,7 +513,7 @@ func (e *evidence) onlyServer() *server {
 	if e.collected == nil {
 		return nil
 	}
-	if servers, _ := e.collected.servers(); len(servers) == 1 {
+	if servers, _, _ := e.collected.servers(); len(servers) == 1 {
 		return servers[0]
 	}
 	return nil

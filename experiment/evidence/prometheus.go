@@ -37,7 +37,9 @@ func (e *evidence) readQuery(s *incident.Source, text []byte) error {
 		if err := decode(result, &matrix); err != nil {
 			return err
 		}
-		f.addMatrix(matrix)
+		if f.addMatrix(matrix); e.beginMs > 0 {
+			f.firstMs = min(f.firstMs, e.beginMs)
+		}
 	} else {
 		var vector model.Vector
 		if err := decode(result, &vector); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"apfsim/core/queueset"
+	"apfsim/experiment/incident"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
@@ -77,9 +78,27 @@ func (s *server) conclude(e *evidence, several bool) (all served) {
 		e.findings = append(e.findings, *f)
 	}
 	e.findings = append(e.findings, s.restarted(at)...)
-	all.silent = len(s.series[rejectedTotal])+len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0
+	all.silent = !s.tellsRejections()
 	all.noWaits = len(s.series[waitSeconds+"_bucket"]) == 0
 	return all
+}
+
+// leastOfAll is how many metrics a query gives that asks for all of them, and not for chosen ones.
+const leastOfAll = 10
+
+// tellsRejections reports whether the metrics would say that requests were rejected. The counter appears with its first event, so
+// that its absence says that there was none, unless only other metrics were asked for.
+func (s *server) tellsRejections() bool {
+	if len(s.series[rejectedTotal]) > 0 {
+		return true
+	}
+	if len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0 {
+		return false
+	}
+	chosen := func(f *incident.Source) bool {
+		return f.Kind == incident.QueryRange || f.Kind == incident.QueryInstant
+	}
+	return len(s.series) >= leastOfAll || !slices.ContainsFunc(s.files, chosen)
 }
 
 // served is the requests of servers.
@@ -88,6 +107,7 @@ type served struct {
 	harmed  bool
 	silent  bool // a server does not report its requests
 	noWaits bool // it does not report their waits
+	apart   bool // the scrapes are of different processes, so that nothing is known of the time between them
 }
 
 func (a *served) add(b served) {
@@ -108,6 +128,8 @@ func (a *served) finding(servers []*server) *Finding {
 	switch {
 	case a.silent:
 		f.Sentence = "The metrics do not say whether requests were rejected"
+	case a.apart:
+		f.Sentence = "The scrapes are of different processes, and none has rejected requests since its start; what happened between the scrapes is not known"
 	case n < judge.LeastRequests:
 		f.Sentence = fmt.Sprintf("%s arrived %s; it takes %d to say that all is well", result.RequestCount(n), when, judge.LeastRequests)
 	case a.noWaits:
@@ -143,7 +165,7 @@ func (s *server) finding(l *level, all []*level, at string) *Finding {
 	if l.firstHarm > 0 && !s.ordered {
 		fromMs, toMs = s.atMs[l.firstHarm-1], s.atMs[l.lastHarm]
 		if s.startMs > 0 || !s.estimated {
-			when = fmt.Sprintf("between %s and %s", clock(fromMs), clock(toMs))
+			when = fmt.Sprintf("between %s and %s", clock(fromMs), clock(toMs+999))
 		}
 	}
 	if l.rejected > 0 {
@@ -162,8 +184,9 @@ func (s *server) finding(l *level, all []*level, at string) *Finding {
 		}
 		h := result.Harmed{Workload: g.schema, Name: g.schema, Level: l.level, Flows: 1, Sent: j.Arrived, Served: j.Arrived - j.NotServed,
 			NotServed: result.NotServed{Rejected: j.NotServed}, Causes: []string{}}
-		if j.WaitP99Ns > 0 {
-			h.WaitP99Ns = &j.WaitP99Ns
+		if low, high, known := g.waitP99(); known && !math.IsInf(high, 1) {
+			lowNs, highNs := int64(low*1e9), int64(high*1e9)
+			h.WaitP99Ns, h.WaitP99HighNs = &lowNs, &highNs
 		}
 		f.Harmed = append(f.Harmed, h)
 	}
@@ -201,8 +224,14 @@ func (g *group) reasonsText() string {
 func (s *server) mechanism(l *level, all []*level) (*result.Cause, []result.Remedy) {
 	m := &mechanism{server: s, level: l, all: all, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
-	m.cause.Sentence = strings.Join(m.said, " ")
+	m.cause.Sentence = fmt.Sprintf(leads[m.cause.Kind], l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
 	return m.cause, m.remedies()
+}
+
+// leads are what happened at a level, by the kind of the cause.
+var leads = map[result.Kind]string{
+	result.ByDemand: "More was asked of %s than it has seats for.", result.BySeats: "%s has too few seats.", result.ByWideLists: "Requests of several seats held up %s.",
+	result.ByLending: "%s had lent its seats.", result.ByExecution: "Executions of %s became slower.",
 }
 
 // mechanism is a cause under construction.
@@ -236,7 +265,7 @@ func (m *mechanism) decide() {
 	lent := l.current.known() && l.nominal.known() && l.current.least < lentSeats*l.nominal.least
 	atUpper := l.current.known() && l.upper.known() && l.current.most >= l.upper.least && l.upper.least < 0.99*m.serverSeats()
 	demand := []result.Kind{result.BySeats, result.ByHand, result.ByRetries}
-	if gaveBack {
+	if gaveBack && !lent {
 		m.say("Its limit was between %s and %s: it had borrowed seats, and gave some back.", format.Number(l.current.least), seatsText(l.current.most))
 	}
 	if m.mayHaveLent() || gaveBack {
@@ -265,11 +294,11 @@ func (m *mechanism) decide() {
 		if l.demand.known() && l.demand.value() > 1 {
 			m.cause.Or = append([]result.Kind{result.ByDemand}, demand...)
 		}
-		m.say("Requests of several seats waited until these were free, while others were free.")
+		m.say("These waited until enough seats were free, while some were.")
 		m.cause.Confirm = "the buckets of work_estimated_seats, and InitialSeats of dump_requests"
 	case held:
 		m.is(result.ByWideLists, append([]result.Kind{result.ByDemand}, demand...)...)
-		m.say("Requests of several seats waited until these were free.")
+		m.say("These waited until enough seats were free.")
 		m.cause.Confirm = "how long the level was full, from two scrapes of all metrics"
 	case lent:
 		m.is(result.ByLending)
@@ -372,7 +401,7 @@ func (m *mechanism) facts() {
 	if l.used.known() {
 		m.figure("seatsUsed", l.used.value())
 		m.figure("timeFull", l.full)
-		text := fmt.Sprintf("%s used %s of its seats on average, and was full for %s of the time", l.level, format.Percent(l.used.value()), format.Percent(l.full))
+		text := fmt.Sprintf("It used %s of its seats on average, and was full for %s of the time", format.Percent(l.used.value()), format.Percent(l.full))
 		if l.demand.known() {
 			m.figure("demand", l.demand.value())
 			text += fmt.Sprintf("; %s of them were asked for", format.Percent(l.demand.value()))
@@ -380,7 +409,7 @@ func (m *mechanism) facts() {
 		m.say("%s.", text)
 	} else if l.average.known() && l.current.known() {
 		m.figure("demandSeats", l.average.most)
-		m.say("%s was asked for up to %s on average in 10 s, with a limit of %s.", l.level, seatsText(l.average.most), seatsText(l.current.last))
+		m.say("It was asked for up to %s on average in 10 s, with a limit of %s.", seatsText(l.average.most), seatsText(l.current.last))
 	}
 	if l.noAccommodation > 0 {
 		m.figure("noAccommodation", l.noAccommodation)
@@ -422,12 +451,16 @@ func (l *level) dominant() (name string, share float64, what string) {
 // all that can be told.
 func (m *mechanism) slowdown() (grew, more, known bool) {
 	l := m.level
-	if l.before.n < leastExecuted || l.execution.n < leastExecuted {
+	before, now, since := l.before, l.execution, "before the first scrape"
+	if before.n < leastExecuted && l.firstHarm > 0 {
+		before, now, since = m.outside()
+	}
+	if before.n < leastExecuted || now.n < leastExecuted {
 		return false, false, false
 	}
-	times := l.execution.value() / l.before.value()
+	times := now.value() / before.value()
 	m.figure("executionRatio", times)
-	text := fmt.Sprintf("Its executions took %s on average, and %s before the first scrape", format.Duration(l.execution.value()*1e9), format.Duration(l.before.value()*1e9))
+	text := fmt.Sprintf("Its executions took %s on average, and %s %s", format.Duration(now.value()*1e9), format.Duration(before.value()*1e9), since)
 	if times < slower {
 		if times < notSlower {
 			m.say("%s: they did not become slower.", text)
@@ -435,7 +468,7 @@ func (m *mechanism) slowdown() (grew, more, known bool) {
 		return false, false, times < notSlower
 	}
 	ran := m.atMs[0] - m.startMs
-	if m.ordered || m.startMs == 0 && !m.estimated || ran <= 0 || m.lengthMs() == 0 {
+	if before != l.before || m.ordered || m.startMs == 0 || ran <= 0 || m.lengthMs() == 0 {
 		m.say("%s: the server became slower, or other requests came.", text)
 		return true, false, true
 	}
@@ -443,6 +476,12 @@ func (m *mechanism) slowdown() (grew, more, known bool) {
 	m.figure("requestRatio", rate)
 	m.say("%s: the server became slower, or other requests came. %s times as many requests arrived per second as before.", text, format.Number(rate))
 	return true, rate > times, true
+}
+
+// outside returns the executions before requests waited or were rejected, and those while they did.
+func (m *mechanism) outside() (before, during mean, since string) {
+	of := func(one *series) bool { return one.level() == m.level.level && one.labels["type"] != "watch" }
+	return m.timed(executeSeconds, 1, m.firstHarm, of), m.timed(executeSeconds, m.firstHarm, m.lastHarm+1, of), "before requests waited"
 }
 
 // queues says whether a few queues or all were full.
@@ -496,6 +535,9 @@ func (m *mechanism) remedies() (all []result.Remedy) {
 		if or(result.ByLending) && m.upper.known() {
 			add(result.BorrowMore, "Let %s borrow more: a higher borrowingLimitPercent.", m.level.level)
 		}
+	}
+	if len(all) == 0 {
+		add(result.NoChange, "Before seats are changed, find out whether executions became slower: compare with a scrape from before.")
 	}
 	return all
 }

@@ -173,8 +173,9 @@ type server struct {
 	restarts  []int64 // when counters began anew
 }
 
-// servers returns the servers that the files are of, by name, and what is strange about the files.
-func (c *collected) servers() (all []*server, strange []string) {
+// servers returns the servers that the files are of, by name, what is strange about the files, and whether scrapes without the names
+// of servers are of different processes.
+func (c *collected) servers() (all []*server, strange []string, apart bool) {
 	for _, instance := range slices.Sorted(maps.Keys(c.timed)) {
 		var snapshots []*snapshot
 		for _, at := range slices.Sorted(maps.Keys(c.timed[instance])) {
@@ -214,6 +215,7 @@ func (c *collected) servers() (all []*server, strange []string) {
 	}
 	for _, instance := range slices.Sorted(maps.Keys(started)) {
 		if same := started[instance]; len(same) > 1 {
+			apart = true
 			var texts []string
 			for _, s := range same {
 				text := s.fileNames()
@@ -230,7 +232,7 @@ func (c *collected) servers() (all []*server, strange []string) {
 			}
 		}
 	}
-	return all, strange
+	return all, strange, apart
 }
 
 func sameValue(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }

@@ -167,7 +167,8 @@ func (o *observedRun) twoScrapes(keep func(string) bool) (files []File) {
 }
 
 // cheap are the scenarios that run in a moment.
-var cheap = []string{}
+var cheap = []string{"wide-lists", "wide-lists-at-catch-all", "idle-capacity-penalty", "webhook-deadlock", "memory-and-relists", "cold-cache-429", "lent-seats",
+	"watch-storm", "policy-engine-behind-operators", "zero-shares", "anonymous-health-checks", "noisy-namespace"}
 
 // truth is what is true of a level.
 type truth struct {
@@ -217,10 +218,10 @@ func (w *truth) outcome(d *Diagnosis, name string) (outcome, text string) {
 	switch {
 	case i < 0 && w.status == result.OK:
 		return "right", ""
-	case i < 0 && d.Verdict.Status == result.Unknown:
+	case i < 0 && (d.Verdict.Status == result.Unknown || slices.ContainsFunc(d.unknown, func(text string) bool { return strings.HasPrefix(text, "How long requests waited") })):
 		return "unknown", ""
 	case i < 0:
-		return "missed", ""
+		return "missed", d.Verdict.Sentence
 	}
 	c := &d.Verdict.Causes[i]
 	text = fmt.Sprintf("%s or %v", c.Kind, c.Or)
@@ -237,39 +238,40 @@ func (w *truth) outcome(d *Diagnosis, name string) (outcome, text string) {
 
 func TestLibraryThroughMetrics(t *testing.T) {
 	counts := map[string]map[string]int{}
-	for _, group := range scenarios.Groups {
-		for _, entry := range group.Scenarios {
-			if entry.Name == "day-of-5000-nodes" { // takes minutes
+	for _, scenario := range scenarios.Names() {
+		if scenario == "day-of-5000-nodes" || !*long && !slices.Contains(cheap, scenario) { // it takes minutes
+			continue
+		}
+		all, mistakes := loader.Load(scenarios.Files, scenarios.File(scenario), loader.Options{})
+		if err := mistakes.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for i, sc := range all {
+			if sc.Spec.Servers.FlowControl != apiserver.PriorityAndFairness {
 				continue
 			}
-			all, mistakes := loader.Load(scenarios.Files, entry.Name+".yaml", loader.Options{})
-			if err := mistakes.Err(); err != nil {
-				t.Fatal(err)
+			name := scenario
+			if len(all) > 1 {
+				name += fmt.Sprintf("#%d", i)
 			}
-			for i, sc := range all {
-				if sc.Spec.Servers.FlowControl != apiserver.PriorityAndFairness || !*long && !slices.Contains(cheap, entry.Name) {
-					continue
-				}
-				name := entry.Name
-				if len(all) > 1 {
-					name += fmt.Sprintf("#%d", i)
-				}
-				t.Run(name, func(t *testing.T) {
-					start := time.Now()
-					o := observe(t, sc)
-					took := time.Since(start)
-					for _, v := range views {
-						if counts[v.name] == nil {
-							counts[v.name] = map[string]int{}
-						}
-						o.compare(t, v.name, v.of(o), counts[v.name])
+			t.Run(name, func(t *testing.T) {
+				start := time.Now()
+				o := observe(t, sc)
+				took := time.Since(start)
+				for _, v := range views {
+					if counts[v.name] == nil {
+						counts[v.name] = map[string]int{}
 					}
-					t.Logf("TOOK %v of %v %s", took, time.Since(start), name)
-				})
-			}
+					o.compare(t, v.name, v.of(o), counts[v.name])
+				}
+				t.Logf("TOOK %v of %v %s", took, time.Since(start), name)
+			})
 		}
 	}
-	t.Log(counts)
+	for _, v := range views {
+		c := counts[v.name]
+		t.Logf("%-12s harmed levels: %d right, %d among those that are said to fit, %d cannot be told, %d missed, %d wrong", v.name, c["right"], c["among"], c["unknown"], c["missed"], c["wrong"])
+	}
 }
 
 func (o *observedRun) compare(t *testing.T, view string, files []File, counts map[string]int) {
@@ -293,7 +295,8 @@ func (o *observedRun) compare(t *testing.T, view string, files []File, counts ma
 		if want.status != result.OK || outcome != "right" {
 			counts[outcome]++
 			t.Logf("%-8s %-12s %-18s %-8s %v | %s", outcome, view, l.Name, want.status, want.kinds, text)
-			if outcome == "wrong" {
+			if outcome == "wrong" || outcome == "missed" {
+				t.Errorf("%s: the cause is %s", view, outcome)
 				for _, c := range o.result.Summary.Verdict.Causes {
 					t.Log("    ", c.Sentence)
 				}
@@ -303,11 +306,11 @@ func (o *observedRun) compare(t *testing.T, view string, files []File, counts ma
 			}
 		}
 	}
-	if o.result.Summary.Total.Arrived < judge.LeastRequests && worst == result.OK {
-		worst = result.Unknown
-	}
-	if worst != d.Verdict.Status && !spills {
-		t.Logf("STATUS %-12s %s, want %s: %s", view, d.Verdict.Status, worst, d.Verdict.Sentence)
-		counts["status"]++
+	got := d.Verdict.Status
+	switch restarted := slices.ContainsFunc(d.Verdict.Causes, func(c result.Cause) bool { return c.Kind == result.ByInFlightLimit }); {
+	case spills, got == worst, got == result.Unknown, o.result.Summary.Total.Arrived < judge.LeastRequests:
+	case restarted && worst == result.OK && got == result.Warning: // what flow control reports is not all that happened
+	default:
+		t.Errorf("%s: status %s, want %s: %s", view, got, worst, d.Verdict.Sentence)
 	}
 }

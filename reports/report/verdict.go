@@ -90,6 +90,9 @@ func harmedColumns(v *result.Overall) Definition[result.Harmed] {
 			if h.WaitP99Ns == nil {
 				return noValue
 			}
+			if h.WaitP99HighNs != nil { // the bounds of a bucket
+				return Cell{Text: format.Duration(float64(*h.WaitP99Ns)) + " to " + format.Duration(float64(*h.WaitP99HighNs)), Value: float64(*h.WaitP99Ns), Number: true}
+			}
 			return durationCell(*h.WaitP99Ns)
 		}},
 		{Column: Column{Title: "From", Short: "from", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.FromNs) }},
