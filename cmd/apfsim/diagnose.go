@@ -86,7 +86,7 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 		return invalid(err)
 	}
 	options.Files = files.sources()
-	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
+	printAll(cmd.ErrOrStderr(), "note", append(files.unused(), options.Settings.Notes...))
 	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"apfsim/document"
 	"apfsim/experiment/evidence"
 	"apfsim/experiment/incident"
 	"apfsim/reports/format"
@@ -194,4 +195,16 @@ func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, fai
 		return fmt.Errorf("--prometheus: %w", err)
 	}
 	return runEvidence(cmd, files, flags, form, failOn, verbose)
+}
+
+// unused says which files are not used beside the log of a server.
+func (all recognized) unused() (notes document.Errors) {
+	for i := range all {
+		switch f := &all[i]; f.Kind {
+		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty, incident.Metrics, incident.Objects:
+		default:
+			notes.Add(document.Position{File: f.Name}, "", "is %s, which is not used beside the log of a server; diagnose it without the log", evidence.Words(f.Kind))
+		}
+	}
+	return notes
 }

@@ -266,6 +266,22 @@ func TestWhatADumpCannotTell(t *testing.T) {
 	expect(t, "healthy", mustDiagnose(t, "d", levelsHead127+"\na, 0, true, false, 0, 0, 900, 0, 0, 0\n").said(), "ok", "Flow control did no harm that the dump shows")
 }
 
+// Before 1.28 a dump has only the requests that wait. A flow that has most of them stands out, and its share is not known.
+func TestOldDumpOfRequests(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(requestsHead119 + "\n")
+	for i := range 30 {
+		fmt.Fprintf(&b, "w, s, %d, %d, heavy, 2021-01-01T00:00:%02dZ\n", i%6, i/6, i)
+	}
+	b.WriteString("w, s, 9, 0, a, 2021-01-01T00:00:30Z\nw, s, 10, 0, b, 2021-01-01T00:00:31Z\n")
+	d := mustDiagnose(t, "d", b.String())
+	expect(t, "1.19", d.said(), "At the moment of the dump 32 requests wait at w; the first of them has waited for 31 s or longer", "heavy has 30 of the 32 requests that wait at w.",
+		"Before Kubernetes 1.28, a dump of requests does not have those that execute")
+	if strings.Contains(d.said(), "fair share") {
+		t.Errorf("a share is said: %s", d.said())
+	}
+}
+
 // Objects say what queues a level has, and dumps of two servers are told apart.
 func TestDumpsBesideOthers(t *testing.T) {
 	const level = "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: PriorityLevelConfiguration\nmetadata: {name: jail}\nspec:\n  type: Limited\n  limited: {nominalConcurrencyShares: 1, limitResponse: {type: Reject}}\n"

@@ -207,6 +207,9 @@ func triedCell(r *result.Remedy) Cell {
 	if r.Tried {
 		return Word("does not help enough")
 	}
+	if r.Remedy == result.NoChange {
+		return Word("–")
+	}
 	return Word("not tried")
 }
 
@@ -219,8 +222,12 @@ func remedyParts(v *result.Overall) []Part {
 	for i := range v.Try[:min(len(v.Try), causesShown)] {
 		r := &v.Try[i]
 		t.Rows = append(t.Rows, remedyColumns.Row(r))
-		tried := triedCell(r)
-		sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		sentence := r.Sentence
+		if r.Remedy != result.NoChange { // which cannot be tried
+			tried := triedCell(r)
+			sentence += " (" + tried.Text + ")"
+		}
+		sentences = append(sentences, sentence)
 	}
 	if len(v.Try) == 0 {
 		switch {
