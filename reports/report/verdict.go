@@ -207,6 +207,9 @@ func triedCell(r *result.Remedy) Cell {
 	if r.Tried {
 		return Word("does not help enough")
 	}
+	if r.Remedy == result.NoChange {
+		return noValue // it says what to find out, or that nothing helps
+	}
 	return Word("not tried")
 }
 
@@ -220,7 +223,11 @@ func remedyParts(v *result.Overall) []Part {
 		r := &v.Try[i]
 		t.Rows = append(t.Rows, remedyColumns.Row(r))
 		tried := triedCell(r)
-		sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		if tried.Text != noValue.Text {
+			sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		} else {
+			sentences = append(sentences, r.Sentence)
+		}
 	}
 	if len(v.Try) == 0 {
 		switch {
