@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -80,7 +81,10 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	if files.withoutRequests() {
 		return runEvidence(cmd, files.files(), flags, form, failOn, verbose)
 	}
-	args = files.logs(flags)
+	args, notes := files.logs(flags)
+	for _, note := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+	}
 	options, err := flags.options(cmd, args)
 	if err != nil {
 		return invalid(err)

@@ -99,25 +99,37 @@ func (all recognized) withoutRequests() bool {
 	return known || len(all) == 0
 }
 
-// logs returns the arguments that name logs of servers. Metrics and objects become those of the flags, unless these are given.
-func (all recognized) logs(flags *importFlags) (args []string) {
+// logs returns the arguments that name logs of servers. Metrics and objects become those of the flags, unless these are given, and
+// notes say so.
+func (all recognized) logs(flags *importFlags) (args, notes []string) {
 	var config []string
+	note := func(f *evidence.File, text string) {
+		notes = append(notes, fmt.Sprintf("%s: is taken for %s, %s", f.Name, evidence.Words(f.Kind), text))
+	}
 	for i := range all {
 		switch f := &all[i]; f.Kind {
 		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
 			args = append(args, f.arg)
 		case incident.Metrics:
-			if flags.metrics == "" {
-				flags.metrics = f.Name
+			if flags.metrics != "" {
+				note(&f.File, "and left out, as others are given")
+				continue
 			}
+			flags.metrics = f.Name
+			note(&f.File, "as of --metrics")
 		case incident.Objects:
+			if len(flags.config) > 0 {
+				note(&f.File, "and left out, as --config is given")
+				continue
+			}
 			config = append(config, f.Name)
+			note(&f.File, "as of --config")
+		default:
+			note(&f.File, "and left out: the log says more")
 		}
 	}
-	if len(flags.config) == 0 {
-		flags.config = config
-	}
-	return args
+	flags.config = append(flags.config, config...)
+	return args, notes
 }
 
 // sources returns what the files were taken for.

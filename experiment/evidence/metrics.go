@@ -75,7 +75,11 @@ func (e *evidence) concludeMetrics() {
 	e.warnings = append(e.warnings, strange...)
 	e.version = cmp.Or(e.version, e.collected.version())
 	all := served{apart: apart}
-	for _, s := range servers {
+	levels := make([][]*level, len(servers))
+	for i, s := range servers {
+		levels[i] = s.levels()
+	}
+	for i, s := range servers {
 		for _, f := range s.files {
 			if s.name != "" && !slices.Contains(f.Instances, s.name) {
 				f.Instances = append(f.Instances, s.name)
@@ -94,7 +98,7 @@ func (e *evidence) concludeMetrics() {
 			}
 			f.To = max(f.To, clock(last))
 		}
-		all.add(s.conclude(e, len(servers) > 1))
+		all.add(s.conclude(e, levels[i], slices.Concat(levels[:i], levels[i+1:])))
 	}
 	if f := all.finding(servers); f != nil {
 		e.findings = append(e.findings, *f)

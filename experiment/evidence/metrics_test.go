@@ -214,7 +214,11 @@ func TestServersAreShownApart(t *testing.T) {
 		idle.queueFull = 0
 		text += s.text(`instance="a"`, atMs(&s)) + idle.text(`instance="b"`, atMs(&s))
 	}
+	text = strings.ReplaceAll(text, "utilization_bucket", "utilization_other") // full all the time, as no bucket says otherwise
 	d := diagnosed(t, textFile("a", text))
+	if !strings.Contains(d.Verdict.Causes[0].Sentence, "At the other server it used at most 50 % of its seats") {
+		t.Errorf("got %q, want that the other server is idle", d.Verdict.Causes[0].Sentence)
+	}
 	if !strings.Contains(d.Verdict.Sentence, "workload-low at a ") || len(d.Levels) != 2 || len(d.Sources[0].Instances) != 2 {
 		t.Errorf("got %q, %+v and %+v, want harm at a, and a row for each", d.Verdict.Sentence, d.Levels, d.Sources)
 	}

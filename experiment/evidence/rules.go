@@ -27,7 +27,12 @@ const (
 	ofOneSchema    = 0.8              // of the seats in use or of the requests, which one FlowSchema has
 	lentSeats      = 0.97             // of the nominal seats: below it, a limit is that of a level that has lent seats
 	dominantReason = 0.9
+	idle           = 0.5  // of the seats in use, up to which a level has seats to spare
+	muchExempt     = 0.25 // of the seats of the server, from which on exempt requests are mentioned
 )
+
+// catchAll is the level and the FlowSchema of requests that match no other.
+const catchAll = "catch-all"
 
 // judgedGroup returns the figures that the status follows from.
 func judgedGroup(g *group) *result.Judged {
@@ -59,16 +64,16 @@ func waitText(low, high float64) string {
 }
 
 // conclude adds what the metrics of a server say, and returns how many requests it served or rejected.
-func (s *server) conclude(e *evidence, several bool) (all served) {
+func (s *server) conclude(e *evidence, levels []*level, others [][]*level) (all served) {
 	at := ""
+	several := len(others) > 0
 	if several && s.name != "" {
 		at = " at " + s.name
 	}
-	levels := s.levels()
 	for _, l := range levels {
 		all.arrived += l.arrived()
 		s.addUse(e, l, several)
-		if f := s.finding(l, levels, at); f != nil {
+		if f := s.finding(l, levels, others, at); f != nil {
 			all.harmed = true
 			e.findings = append(e.findings, *f)
 		}
@@ -141,7 +146,7 @@ func (a *served) finding(servers []*server) *Finding {
 }
 
 // finding returns what happened at a level, nil if that is nothing bad.
-func (s *server) finding(l *level, all []*level, at string) *Finding {
+func (s *server) finding(l *level, all []*level, others [][]*level, at string) *Finding {
 	judged := []result.Judged{*judgedGroup(&l.group)}
 	for _, g := range l.schemas {
 		judged = append(judged, *judgedGroup(g))
@@ -190,7 +195,7 @@ func (s *server) finding(l *level, all []*level, at string) *Finding {
 		}
 		f.Harmed = append(f.Harmed, h)
 	}
-	f.Cause, f.Try = s.mechanism(l, all)
+	f.Cause, f.Try = s.mechanism(l, all, others)
 	if s.lengthMs() > 0 {
 		f.Cause.ToNs = s.lengthMs() * 1e6
 	}
@@ -221,8 +226,8 @@ func (g *group) reasonsText() string {
 
 // mechanism returns the cause of what happened at a level, as far as the metrics tell it, with the others that fit as well, and what
 // may help.
-func (s *server) mechanism(l *level, all []*level) (*result.Cause, []result.Remedy) {
-	m := &mechanism{server: s, level: l, all: all, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
+func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
+	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
 	m.cause.Sentence = fmt.Sprintf(leads[m.cause.Kind], l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
 	return m.cause, m.remedies()
@@ -238,9 +243,10 @@ var leads = map[result.Kind]string{
 type mechanism struct {
 	*server
 	*level
-	all   []*level
-	cause *result.Cause
-	said  []string
+	all    []*level
+	others [][]*level // of the other servers
+	cause  *result.Cause
+	said   []string
 }
 
 func (m *mechanism) say(format string, args ...any) {
@@ -420,6 +426,43 @@ func (m *mechanism) facts() {
 	if one, share, what := l.dominant(); one != "" {
 		m.say("FlowSchema %s has %s of its %s.", one, format.Percent(share), what)
 	}
+	if l.level == catchAll {
+		m.say("Its requests match no other FlowSchema.")
+	}
+	for _, o := range m.all {
+		if seats := o.seats; o.exempt() && seats.known() && seats.value() >= muchExempt*m.serverSeats() && m.serverSeats() > 0 {
+			m.say("Exempt requests, which nothing limits, held %s on average.", seatsText(seats.value()))
+		}
+	}
+	if n, most := m.idleElsewhere(); n > 0 {
+		m.say("At the other %s it used at most %s of its seats: connections stay where they are.", serversText(n), format.Percent(most))
+	}
+}
+
+// idleElsewhere reports at how many other servers the level is mostly idle, if it is so at all of them while it is full here, and
+// how much of its seats is used there at most.
+func (m *mechanism) idleElsewhere() (servers int, most float64) {
+	if !m.used.known() || m.full < mostlyFull {
+		return 0, 0
+	}
+	for _, levels := range m.others {
+		for _, o := range levels {
+			if o.level == m.level.level && o.used.known() {
+				servers, most = servers+1, max(most, o.used.value())
+			}
+		}
+	}
+	if most > idle {
+		return 0, 0
+	}
+	return servers, most
+}
+
+func serversText(n int) string {
+	if n == 1 {
+		return "server"
+	}
+	return format.Counted(n, "server")
 }
 
 // dominant returns the FlowSchema with most of the level, if there are others.
@@ -530,11 +573,18 @@ func (m *mechanism) remedies() (all []result.Remedy) {
 			add(result.NoChange, "Before seats are changed, find out whether executions became slower: compare with a scrape from before.")
 			break
 		}
+		if m.level.level == catchAll {
+			add(result.OwnLevel, "Give these requests a FlowSchema that matches before catch-all. %s", find)
+			break
+		}
 		add(result.OwnLevel, "Give the user with most of the requests a FlowSchema and a priority level of its own. %s", find)
 		add(result.MoreShares, "Give %s more seats: shares, as far as other levels can spare them, or else more seats of the server.", m.level.level)
 		if or(result.ByLending) && m.upper.known() {
 			add(result.BorrowMore, "Let %s borrow more: a higher borrowingLimitPercent.", m.level.level)
 		}
+	}
+	if n, _ := m.idleElsewhere(); n > 0 {
+		add(result.NoChange, "Let connections move to other servers: --goaway-chance of kube-apiserver.")
 	}
 	if len(all) == 0 {
 		add(result.NoChange, "Before seats are changed, find out whether executions became slower: compare with a scrape from before.")

@@ -208,7 +208,7 @@ func triedCell(r *result.Remedy) Cell {
 		return Word("does not help enough")
 	}
 	if r.Remedy == result.NoChange {
-		return Word("–")
+		return noValue // it says what to find out, or that nothing helps
 	}
 	return Word("not tried")
 }
@@ -222,12 +222,12 @@ func remedyParts(v *result.Overall) []Part {
 	for i := range v.Try[:min(len(v.Try), causesShown)] {
 		r := &v.Try[i]
 		t.Rows = append(t.Rows, remedyColumns.Row(r))
-		sentence := r.Sentence
-		if r.Remedy != result.NoChange { // which cannot be tried
-			tried := triedCell(r)
-			sentence += " (" + tried.Text + ")"
+		tried := triedCell(r)
+		if tried.Text != noValue.Text {
+			sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		} else {
+			sentences = append(sentences, r.Sentence)
 		}
-		sentences = append(sentences, sentence)
 	}
 	if len(v.Try) == 0 {
 		switch {
