@@ -119,13 +119,12 @@ func readClientLog(file, text string) *clientLog {
 		for _, m := range retriedLine.FindAllStringSubmatch(line, -1) {
 			l.retried(number, m[2], m[3], m[4])
 		}
-		for range structuredLine.FindAllStringIndex(line, -1) {
+		if structuredLine.MatchString(line) {
 			if reason := value(line, "reason"); strings.Contains(reason, "client-side throttling") {
 				add(seconds(value(line, "delay")), value(line, "verb"), cmp.Or(value(line, "URL"), value(line, "url")))
 			} else if strings.Contains(line, "retry-reason") {
 				l.retried(number, line, value(line, "verb"), cmp.Or(value(line, "URL"), value(line, "url")))
 			}
-			break // the keys of one line
 		}
 		for _, m := range retryAfterLine.FindAllStringSubmatch(line, -1) {
 			l.toldToWait(number, m[1], m[2])
