@@ -298,6 +298,9 @@ func (l *levelNow) oneNamespace() (flows []*flowNow) {
 // leastOfNamespace is the part of all that is asked for from which on a namespace is the cause.
 const leastOfNamespace = 0.75
 
+// mostBefore bounds how many flows of a queue are looked at: a server has at most queueLengthLimit requests in it.
+const mostBefore = 200
+
 // neighbours finds out which flows wait in the same queues, and behind whom.
 func (l *levelNow) neighbours(flowOf func(*dumpedRequest) *flowNow) {
 	waiting := map[int64][]*dumpedRequest{}
@@ -316,26 +319,27 @@ func (l *levelNow) neighbours(flowOf func(*dumpedRequest) *flowNow) {
 				if o == f {
 					continue
 				}
-				if !slices.Contains(f.sharesWith, o) {
-					f.sharesWith = append(f.sharesWith, o)
-				}
-				if !slices.Contains(o.sharesWith, f) {
-					o.sharesWith = append(o.sharesWith, f)
-				}
+				f.sharesWith, o.sharesWith = addFlow(f.sharesWith, o), addFlow(o.sharesWith, f)
 				if o.over && !f.over {
-					if !slices.Contains(f.behind, o) {
-						f.behind = append(f.behind, o)
-					}
+					f.behind = addFlow(f.behind, o)
 					if !slices.Contains(f.behindIn, queue) {
 						f.behindIn = append(f.behindIn, queue)
 					}
 				}
 			}
-			if !slices.Contains(before, f) {
+			if len(before) < mostBefore && !slices.Contains(before, f) {
 				before = append(before, f)
 			}
 		}
 	}
+}
+
+// addFlow adds a flow to some others, unless it is there or there are too many.
+func addFlow(flows []*flowNow, f *flowNow) []*flowNow {
+	if len(flows) >= mostBefore || slices.Contains(flows, f) {
+		return flows
+	}
+	return append(flows, f)
 }
 
 // waiting returns how many requests wait, by the dump that says most of them.
@@ -1002,25 +1006,34 @@ func (m *moment) list(e *evidence) {
 		flows = slices.Delete(flows, 1, 2)
 	}
 	list := &report.Table{Name: "flows", Title: "The flows at the moment of the dump" + m.where(), Caption: "Flows at the moment of the dump", Columns: flows.Columns(), First: flowsShown}
+	found := 0
 	for _, l := range m.levels {
 		if l.waiting() > 0 || l.executing() > 0 || l.row != nil && l.row.rejected > 0 {
 			t.Rows = append(t.Rows, levels.Row(l))
 		}
 		for _, f := range l.flows {
 			if f.waiting > 0 || len(list.Rows) < flowsShown {
-				list.Rows = append(list.Rows, flows.Row(f))
+				if found++; found <= mostListed {
+					list.Rows = append(list.Rows, flows.Row(f))
+				}
 			}
 			if f.user != "" {
 				e.clients = append(e.clients, m.client(l, f))
 			}
 		}
 	}
+	if more := found - mostListed; more > 0 {
+		list.Missing = format.Counted(more, "other flow") + " wait."
+	}
 	e.add("levels", t)
 	e.add("flows", list)
 }
 
-// flowsShown is how many flows a terminal shows.
-const flowsShown = 10
+// How many flows a terminal shows, and how many a table has.
+const (
+	flowsShown = 10
+	mostListed = 1000
+)
 
 // client is the row of a user whom the dump names.
 func (m *moment) client(l *levelNow, f *flowNow) *incident.LoggedClient {
