@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -229,7 +230,7 @@ func (g *group) reasonsText() string {
 func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
 	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
-	m.cause.Sentence = fmt.Sprintf(leads[m.cause.Kind], l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
+	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
 	return m.cause, m.remedies()
 }
 
@@ -239,6 +240,9 @@ var leads = map[result.Kind]string{
 	result.ByLending: "%s had lent its seats.", result.ByExecution: "Executions of %s became slower.",
 }
 
+// unclear is what happened at a level of which several kinds of causes fit as well.
+const unclear = "Requests of %s waited for seats, or were rejected."
+
 // mechanism is a cause under construction.
 type mechanism struct {
 	*server
@@ -246,6 +250,7 @@ type mechanism struct {
 	all    []*level
 	others [][]*level // of the other servers
 	cause  *result.Cause
+	lead   string // of a cause that cannot be told from others; else that of its kind
 	said   []string
 }
 
@@ -338,9 +343,11 @@ func (m *mechanism) decide() {
 			m.say("More was asked for in a part of this time.")
 		}
 		m.queues()
+		m.lead = unclear
 		m.cause.Confirm = "a series with a sample each 10 s: which of the current limit and the demand changed"
 	default:
 		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
+		m.lead = unclear
 		m.say("Which of a demand above its seats, wide requests and lent seats it was cannot be told from these series.")
 		m.cause.Confirm = "two scrapes of all metrics: kubectl get --raw /metrics"
 	}
