@@ -233,7 +233,7 @@ func (e *evidence) diagnosis() *Diagnosis {
 }
 
 func rank(s result.Status) int {
-	return map[result.Status]int{result.Harm: 3, result.Warning: 2, result.Unknown: 1}[s]
+	return map[result.Status]int{result.Harm: 3, result.Unknown: 2, result.Warning: 1}[s] // as result.Status.Worse
 }
 
 func hasCause(f *Finding) int {

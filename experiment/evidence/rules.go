@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -229,7 +230,7 @@ func (g *group) reasonsText() string {
 func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
 	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
-	m.cause.Sentence = fmt.Sprintf(leads[m.cause.Kind], l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
+	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
 	return m.cause, m.remedies()
 }
 
@@ -239,6 +240,9 @@ var leads = map[result.Kind]string{
 	result.ByLending: "%s had lent its seats.", result.ByExecution: "Executions of %s became slower.",
 }
 
+// unclear is what happened at a level of which several kinds of causes fit as well.
+const unclear = "Requests of %s waited for seats, or were rejected."
+
 // mechanism is a cause under construction.
 type mechanism struct {
 	*server
@@ -246,6 +250,7 @@ type mechanism struct {
 	all    []*level
 	others [][]*level // of the other servers
 	cause  *result.Cause
+	lead   string // of a cause that cannot be told from others; else that of its kind
 	said   []string
 }
 
@@ -302,7 +307,7 @@ func (m *mechanism) decide() {
 		}
 		m.say("These waited until enough seats were free, while some were.")
 		m.cause.Confirm = "the buckets of work_estimated_seats, and InitialSeats of dump_requests"
-	case held:
+	case held && !l.used.known():
 		m.is(result.ByWideLists, append([]result.Kind{result.ByDemand}, demand...)...)
 		m.say("These waited until enough seats were free.")
 		m.cause.Confirm = "how long the level was full, from two scrapes of all metrics"
@@ -315,6 +320,10 @@ func (m *mechanism) decide() {
 		m.cause.Confirm = "min_over_time(apiserver_flowcontrol_current_limit_seats) below the nominal limit when requests waited"
 	case l.used.known() && l.full >= mostlyFull:
 		m.is(result.ByDemand, demand...)
+		if held {
+			m.cause.Or = append(m.cause.Or, result.ByWideLists)
+			m.say("%s times, the next request needed more seats than were free.", format.Whole(int64(l.noAccommodation)))
+		}
 		if atUpper {
 			if !slices.Contains(demand, result.ByLending) {
 				m.cause.Or = append(m.cause.Or, result.ByLending)
@@ -334,9 +343,11 @@ func (m *mechanism) decide() {
 			m.say("More was asked for in a part of this time.")
 		}
 		m.queues()
+		m.lead = unclear
 		m.cause.Confirm = "a series with a sample each 10 s: which of the current limit and the demand changed"
 	default:
 		m.is(result.ByDemand, append(demand, result.ByWideLists)...)
+		m.lead = unclear
 		m.say("Which of a demand above its seats, wide requests and lent seats it was cannot be told from these series.")
 		m.cause.Confirm = "two scrapes of all metrics: kubectl get --raw /metrics"
 	}
@@ -353,6 +364,7 @@ func (m *mechanism) decide() {
 		fits(result.ByExecution)
 		fits(result.ByRetries)
 	}
+	m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == m.cause.Kind })
 	if m.cause.Confirm == "" {
 		m.cause.Confirm = "who is in the queues: " + dumpRequests
 	}
@@ -494,12 +506,15 @@ func (l *level) dominant() (name string, share float64, what string) {
 // all that can be told.
 func (m *mechanism) slowdown() (grew, more, known bool) {
 	l := m.level
-	before, now, since := l.before, l.execution, "before the first scrape"
+	before, now, since := l.before, l.execution, beforeFirst
 	if before.n < leastExecuted && l.firstHarm > 0 {
 		before, now, since = m.outside()
 	}
 	if before.n < leastExecuted || now.n < leastExecuted {
 		return false, false, false
+	}
+	if before == l.before {
+		before = l.sameMix()
 	}
 	times := now.value() / before.value()
 	m.figure("executionRatio", times)
@@ -511,7 +526,7 @@ func (m *mechanism) slowdown() (grew, more, known bool) {
 		return false, false, times < notSlower
 	}
 	ran := m.atMs[0] - m.startMs
-	if before != l.before || m.ordered || m.startMs == 0 || ran <= 0 || m.lengthMs() == 0 {
+	if since != beforeFirst || m.ordered || m.startMs == 0 || ran <= 0 || m.lengthMs() == 0 {
 		m.say("%s: the server became slower, or other requests came.", text)
 		return true, false, true
 	}
@@ -519,6 +534,25 @@ func (m *mechanism) slowdown() (grew, more, known bool) {
 	m.figure("requestRatio", rate)
 	m.say("%s: the server became slower, or other requests came. %s times as many requests arrived per second as before.", text, format.Number(rate))
 	return true, rate > times, true
+}
+
+const beforeFirst = "before the first scrape"
+
+// sameMix returns the executions before the first scrape as they would have been with the requests that came later, by FlowSchema:
+// other requests do not make a server slow. FlowSchemas without requests before are as the level was.
+func (l *level) sameMix() mean {
+	all := mean{}
+	for _, g := range l.schemas {
+		before := g.before
+		if before.n < leastExecuted {
+			before = l.before
+		}
+		all.sum, all.n = all.sum+g.execution.n*before.value(), all.n+g.execution.n
+	}
+	if !all.known() {
+		return l.before
+	}
+	return all
 }
 
 // outside returns the executions before requests waited or were rejected, and those while they did.
