@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim/trace/requests"
 )
@@ -19,30 +21,40 @@ var diagnoseFormats = []string{"text", "json", "markdown"}
 
 func newDiagnose() *cobra.Command {
 	logs := importFlags{logs: "auto"}
-	var client, form, failOn string
+	var client, form, failOn, prometheus string
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "diagnose [SERVER=]FILE...",
 		Short: "Say who was hurt in the logs of a server, by whom, when and how",
 		Long: `Say who was hurt in the logs of a server, by whom, when and how. FILE is an audit log or the log of
-kube-apiserver, as for 'apfsim import'; an audit log alone is enough.
+kube-apiserver, as for 'apfsim import'; an audit log alone is enough. Without a log, FILE is the metrics of
+a server: two scrapes of /metrics, a series of them, or answers of Prometheus. They say which priority
+level and which FlowSchema were hurt, when and why, and do not name users. Each file is recognized by its
+content.
 
-The command imports the logs, replays them, and compares the replay with the logs. What the logs
+With a log, the command imports the logs, replays them, and compares the replay with the logs. What the logs
 themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
 replay: if it does not agree with the logs, the second line says why, causes are marked, and no
 remedy is offered. Remedies are tried in the replay, and the cheapest one that holds in a scenario that
 is fitted to the logs, too.`,
 		Example: `  apfsim diagnose audit.log
   apfsim diagnose audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
-  apfsim diagnose audit.log kube-apiserver.log --client app --format markdown`,
-		Args: atLeastOne("a file with the log of a server"),
+  apfsim diagnose audit.log kube-apiserver.log --client app --format markdown
+  apfsim diagnose before.txt after.txt -v`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if prometheus != "" {
+				return noArguments(cmd, args)
+			}
+			return atLeastOne("a file of a server: a log, metrics, a dump")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDiagnose(cmd, args, &logs, client, form, failOn, verbose)
+			return runDiagnose(cmd, args, &logs, client, form, failOn, prometheus, verbose)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
 	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
+	f.StringVar(&prometheus, "prometheus", "", "`URL` of a Prometheus to ask in the place of files; --from and --to are times, by default the last hour. The queries are printed with -v")
 	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
 	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
 	addVerbose(f, &verbose)
@@ -50,7 +62,7 @@ is fitted to the logs, too.`,
 	return cmd
 }
 
-func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn string, verbose bool) error {
+func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn, prometheus string, verbose bool) error {
 	if err := oneOf("format", form, diagnoseFormats); err != nil {
 		return invalid(err)
 	}
@@ -59,11 +71,26 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 			return invalid(err)
 		}
 	}
+	if prometheus != "" {
+		return askPrometheus(cmd, prometheus, flags, form, failOn, verbose)
+	}
+	files, err := recognizeFiles(cmd, args)
+	if err != nil {
+		return invalid(err)
+	}
+	if files.withoutRequests() {
+		return runEvidence(cmd, files.files(), flags, form, failOn, verbose)
+	}
+	args, notes := files.logs(flags)
+	for _, note := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+	}
 	options, err := flags.options(cmd, args)
 	if err != nil {
 		return invalid(err)
 	}
-	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
+	options.Files = files.sources()
+	printAll(cmd.ErrOrStderr(), "note", append(files.unused(), options.Settings.Notes...))
 	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -88,12 +115,17 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	if flags.out != "" {
 		document.Next = "apfsim run " + quoted(filepath.Join(flags.out, incident.ScenarioFile))
 	}
+	return writeDiagnosis(cmd, document, diagnosis.Verdict.Status, form, failOn, verbose)
+}
+
+// writeDiagnosis prints a diagnosis, and fails if its status is as bad as a flag says.
+func writeDiagnosis(cmd *cobra.Command, document *report.Document, status result.Status, form, failOn string, verbose bool) error {
 	text := textOptions(cmd.OutOrStdout(), false)
 	text.Brief = !verbose
 	if err := render.Write(cmd.OutOrStdout(), document, form, text); err != nil {
 		return err
 	}
-	if status := diagnosis.Verdict.Status; failOn != "" && !result.Status(failOn).Worse(status) {
+	if failOn != "" && !result.Status(failOn).Worse(status) {
 		return &failure{status: statusThreshold}
 	}
 	return nil

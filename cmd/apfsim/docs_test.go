@@ -24,12 +24,13 @@ import (
 // notRun are the command lines of the documentation and of the help that the tests do not
 // run, and why.
 var notRun = map[string]string{
-	"kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml": "no cluster at hand",
-	"kubectl get --raw /debug/api_priority_and_fairness/dump_requests":           "no cluster at hand",
-	"kubectl get --raw /metrics > before.txt":                                    "no cluster at hand",
-	"kubectl get --raw /metrics > after.txt":                                     "no cluster at hand",
-	"export PATH=\"$PWD/bin:$PATH\"":                                             "the tests' own apfsim is on the path",
-	"prometheus --config.file=prometheus.yml --storage.tsdb.path=data":           "does not end by itself; TestPrometheusGuide has one",
+	"kubectl get flowschemas,prioritylevelconfigurations -o yaml > cluster.yaml":                 "no cluster at hand",
+	"kubectl get --raw /debug/api_priority_and_fairness/dump_requests":                           "no cluster at hand",
+	"kubectl get --raw /metrics > before.txt":                                                    "no cluster at hand",
+	"kubectl get --raw /metrics > after.txt":                                                     "no cluster at hand",
+	"kubectl get --raw '/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1'": "no cluster at hand",
+	"export PATH=\"$PWD/bin:$PATH\"":                                                             "the tests' own apfsim is on the path",
+	"prometheus --config.file=prometheus.yml --storage.tsdb.path=data":                           "does not end by itself; TestPrometheusGuide has one",
 	promtoolQuery:              "TestPrometheusGuide runs it",
 	"apfsim serve":             "does not end by itself; TestServe has one",
 	"apfsim serve --port 8080": "does not end by itself; TestServe has one",

@@ -53,6 +53,10 @@ type Diagnosis struct {
 	Remedies      []Remedy        `json:"remedies"`    // none if the replay is not trusted
 	Wanted        []Wanted        `json:"wanted"`
 
+	Sources []Source    `json:"sources"` // the files
+	Schemas []SchemaUse `json:"schemas"` // by FlowSchema, if there are metrics and no log
+	Levels  []LevelUse  `json:"levels"`  // likewise by priority level
+
 	imported *Report
 	answer   *tune.Answer // of the search for remedies; nil if none was tried
 }
@@ -115,7 +119,7 @@ func (r *Report) diagnosis(client string) (*Diagnosis, error) {
 	complete(r.clients, r.startNs)
 	d := &Diagnosis{SchemaVersion: result.SchemaVersion, KubernetesVersion: r.KubernetesVersion, VersionFrom: r.VersionFrom, Server: r.Server,
 		From: r.Start, To: rfc3339(r.startNs + r.DurationNs), Clients: r.clients, Replay: r.Replay, WhyNotTrusted: []string{},
-		Remedies: []Remedy{}, Wanted: r.wanted(), imported: r}
+		Remedies: []Remedy{}, Wanted: r.wanted(), Sources: r.sources, Schemas: []SchemaUse{}, Levels: []LevelUse{}, imported: r}
 	d.ReplayTrusted = r.Replay.Matches != nil && *r.Replay.Matches && !r.otherConfiguration()
 	if !d.ReplayTrusted {
 		d.WhyNotTrusted = r.whyNotTrusted()

@@ -28,8 +28,9 @@ type Options struct {
 	From, To *Moment // the part of the logs; nil for the whole
 	Strict   bool    // bad lines are an error
 	Settings *Settings
-	Dir      string // the folder for the files
-	Memory   int    // see requests.Options
+	Dir      string   // the folder for the files
+	Memory   int      // see requests.Options
+	Files    []Source // what the files of a diagnosis were taken for, those that are not logs as well
 	// Progress, if not nil, returns what shows the progress of the next part of the work, of which so many units are done.
 	Progress func(unit string) format.Progress
 }
@@ -117,6 +118,7 @@ func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Log.Close()) }()
+	m.report.sources = append([]Source{}, o.Files...)
 	m.report.Files, m.report.Entries, m.report.Logs = m.Files, m.Entries, m.Logs
 	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
 		n := m.Servers[name].Requests

@@ -51,6 +51,7 @@ type Report struct {
 	Replay *result.Replay `json:"replay"`
 
 	// What a diagnosis is made of.
+	sources    []Source
 	clients    []*LoggedClient
 	executions map[string]*executions // by priority level
 	rules      *rules.Rules

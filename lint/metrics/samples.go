@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -19,6 +21,7 @@ import (
 // Sample is one value of a metric.
 type Sample struct {
 	Value  float64
+	AtMs   int64 // since 1970; 0 if the line has no time, and of Read, which leaves times out
 	labels []*dto.LabelPair // sorted by name
 }
 
@@ -30,6 +33,15 @@ func (s *Sample) Label(name string) string {
 		}
 	}
 	return ""
+}
+
+// Labels calls yield with the name and the value of each label, sorted by name.
+func (s *Sample) Labels(yield func(name, value string) bool) {
+	for _, l := range s.labels {
+		if !yield(l.GetName(), l.GetValue()) {
+			return
+		}
+	}
 }
 
 // Key returns the labels as name="value", separated by commas. It identifies a series of a metric.
@@ -75,7 +87,18 @@ const longestLine = 1 << 20
 // text that a kube-apiserver serves under /metrics, in the format of Prometheus or OpenMetrics, and may
 // be compressed with gzip. The error continues a sentence that begins with the name of the input.
 func Read(r io.Reader, prefixes ...string) (*Samples, error) {
-	text, err := samplesOf(r, prefixes)
+	return read(r, prefixes, func(line []byte) []byte { return line[:endOfValue(line)] }, func(s *Sample) string { return s.Key() })
+}
+
+// ReadTimed is Read with the times of samples, of which each series may have several. The last of those with the same time is
+// kept.
+func ReadTimed(r io.Reader, prefixes ...string) (*Samples, error) {
+	return read(r, prefixes, inMilliseconds, func(s *Sample) string { return strconv.FormatInt(s.AtMs, 10) + " " + s.Key() })
+}
+
+// read reads samples, of whose lines only a part is given to the parser. Of those with the same key, the last one is kept.
+func read(r io.Reader, prefixes []string, part func(line []byte) []byte, keyOf func(*Sample) string) (*Samples, error) {
+	text, err := samplesOf(r, prefixes, part)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +114,9 @@ func Read(r io.Reader, prefixes ...string) (*Samples, error) {
 		at := map[string]int{}
 		kept := make([]Sample, 0, len(family.Metric))
 		for _, m := range family.Metric {
-			s := Sample{Value: m.GetUntyped().GetValue(), labels: m.Label}
+			s := Sample{Value: m.GetUntyped().GetValue(), AtMs: m.GetTimestampMs(), labels: m.Label}
 			slices.SortFunc(s.labels, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) })
-			key := s.Key()
+			key := keyOf(&s)
 			if i, known := at[key]; known {
 				kept[i], all.Repeated = s, true
 				continue
@@ -106,10 +129,10 @@ func Read(r io.Reader, prefixes ...string) (*Samples, error) {
 	return all, nil
 }
 
-// samplesOf returns the lines with samples of the wanted metrics, without times and exemplars, which
-// OpenMetrics writes in other ways than Prometheus. All other lines are empty, so that the parser counts
+// samplesOf returns the parts of the lines with samples of the wanted metrics. OpenMetrics writes times and exemplars in other
+// ways than Prometheus. All other lines are empty, so that the parser counts
 // the lines of the input.
-func samplesOf(r io.Reader, prefixes []string) ([]byte, error) {
+func samplesOf(r io.Reader, prefixes []string, part func(line []byte) []byte) ([]byte, error) {
 	in := bufio.NewReaderSize(r, longestLine)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(in)
@@ -132,7 +155,7 @@ func samplesOf(r io.Reader, prefixes []string) ([]byte, error) {
 				return nil, fmt.Errorf("is not the text of /metrics: line %d begins with %q; want the name of a metric", number, line[0])
 			}
 			if slices.ContainsFunc(prefixes, func(prefix string) bool { return bytes.HasPrefix(line, []byte(prefix)) }) {
-				out.Write(untimed(line))
+				out.Write(part(line))
 			}
 		}
 		out.WriteByte('\n')
@@ -147,22 +170,42 @@ func beginsName(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == ':' || c == '{'
 }
 
-// untimed returns a line with a sample up to its value.
-func untimed(line []byte) []byte {
+// endOfValue returns the index behind the value of a line with a sample.
+func endOfValue(line []byte) int {
 	value := bytes.IndexAny(line, " \t{")
 	if value >= 0 && line[value] == '{' {
 		value = endOfLabels(line, value)
 	}
 	if value < 0 {
-		return line // the parser says what is wrong
+		return len(line) // the parser says what is wrong
 	}
 	for value < len(line) && (line[value] == ' ' || line[value] == '\t') {
 		value++
 	}
 	if end := bytes.IndexAny(line[value:], " \t"); end >= 0 {
-		return line[:value+end]
+		return value + end
 	}
-	return line
+	return len(line)
+}
+
+// firstMs is a time in milliseconds that is none in seconds: OpenMetrics writes seconds, and Prometheus milliseconds.
+const firstMs = 100_000_000_000
+
+// inMilliseconds returns a line with a sample up to its time, which is in milliseconds.
+func inMilliseconds(line []byte) []byte {
+	end := endOfValue(line)
+	rest := bytes.Fields(line[end:])
+	if len(rest) == 0 || rest[0][0] == '#' {
+		return line[:end]
+	}
+	at, err := strconv.ParseFloat(string(rest[0]), 64)
+	if err != nil || math.IsNaN(at) || math.Abs(at) > 1e15 {
+		return line // the parser says what is wrong
+	}
+	if bytes.IndexByte(rest[0], '.') >= 0 || math.Abs(at) < firstMs {
+		at *= 1000
+	}
+	return strconv.AppendInt(append(slices.Clone(line[:end]), ' '), int64(math.Round(at)), 10)
 }
 
 // endOfLabels returns the index behind the brace that ends the labels, -1 if there is none.

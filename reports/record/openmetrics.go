@@ -1,10 +1,14 @@
 package record
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"apfsim/core/classify"
 	"apfsim/core/config"
 	"apfsim/core/flowcontrol"
 	"apfsim/core/queueset"
@@ -36,6 +40,7 @@ type serverMetrics struct {
 	flows   []*schemaMetrics // by server.Flow.Index
 	schemas map[schemaKey]*schemaMetrics
 	kinds   [2]kindMetrics // mutating, read-only
+	answers map[answer]*timeSeries
 
 	arriving           int64 // number of the latest request, until it is queued; then 0
 	queuesOfDispatched []int // the queues of the requests dispatched since its arrival
@@ -123,6 +128,7 @@ func (m *serverMetrics) begin(nowNs int64, version server.Version) {
 	m.off = false
 	m.rules, m.families, m.uncounted = release, newFamilies(release), newFamilies(release)
 	m.levels, m.flows, m.schemas = map[string]*levelMetrics{}, nil, map[schemaKey]*schemaMetrics{}
+	m.answers = map[answer]*timeSeries{}
 	for i, kind := range []string{"mutating", "readOnly"} {
 		m.kinds[i] = kindMetrics{
 			waiting:     ratio{histogram: m.families.readsWrite.with("waiting", kind), whole: 1},
@@ -161,6 +167,7 @@ func (m *serverMetrics) observer() server.Observer {
 		Adjusted:   m.adjusted,
 		Tick:       m.tick,
 		HeldBack:   m.heldBack,
+		Answered:   m.answered,
 		Changed:    m.changed,
 	}
 }
@@ -341,6 +348,74 @@ func (m *serverMetrics) executed(nowNs int64, r *server.Request) {
 		*h = m.families.execution.with(append(s.labels[:2:2], kind)[:len(m.families.execution.labels)]...)
 	}
 	(*h).observe(metricSeconds(nowNs-r.DispatchNs), 1)
+}
+
+// answer is what the answers to requests are counted by.
+type answer struct {
+	family                                    *family
+	verb, group, resource, subresource, scope string
+	code                                      int16
+}
+
+// answered counts the answers that the server has written. What flow control rejects counts in both families, and a time-out of the
+// handler only among the terminations (endpoints/metrics, RecordDroppedRequest and RecordRequestTermination).
+func (m *serverMetrics) answered(_ int64, r *server.Request) {
+	if r.Status <= 0 || r.Refusal != 0 || m.off {
+		return // no answer, or not one of this server's handlers
+	}
+	a := &r.Attributes
+	of := answer{verb: reportedVerb(a), group: a.APIGroup, resource: a.Resource, subresource: a.Subresource, scope: scopeOf(a), code: r.Status}
+	rejected := r.Rejection != queueset.NotRejected
+	if r.Status == server.StatusGatewayTimeout && !rejected {
+		m.countAnswer(of, m.families.terminations)
+		return
+	}
+	m.countAnswer(of, m.families.answers)
+	if rejected {
+		m.countAnswer(of, m.families.terminations)
+	}
+}
+
+func (m *serverMetrics) countAnswer(of answer, in *family) {
+	of.family = in
+	c := m.answers[of]
+	if c == nil {
+		// Scenarios do not have versions of the API, nor dry runs.
+		values := []string{of.verb, of.group, "v1", of.resource, of.subresource, of.scope, "apiserver", strconv.Itoa(int(of.code))}
+		if of.resource == "" {
+			values[2] = ""
+		}
+		if in == m.families.answers {
+			values = slices.Insert(values, 1, "")
+		}
+		c = in.with(values...)
+		m.answers[of] = c
+	}
+	c.add(1)
+}
+
+// scopeOf returns the label scope of a request (endpoints/metrics, CleanScope).
+func scopeOf(a *classify.Attributes) string {
+	switch {
+	case a.Name != "" || a.Verb == "create":
+		return "resource"
+	case a.Namespace != "":
+		return "namespace"
+	case a.Resource != "":
+		return "cluster"
+	}
+	return ""
+}
+
+// verbs are the labels of the verbs that have another one than their own in capitals.
+var verbs = map[string]string{"create": "POST", "update": "PUT", "deletecollection": "DELETE", "head": "GET"}
+
+// reportedVerb returns the label verb of a request, which is the HTTP method, or LIST, WATCH and APPLY.
+func reportedVerb(a *classify.Attributes) string {
+	if a.Resource != "" && a.Subresource == "proxy" {
+		return "CONNECT"
+	}
+	return cmp.Or(verbs[a.Verb], strings.ToUpper(a.Verb))
 }
 
 func (m *serverMetrics) released(nowNs int64, r *server.Request) {

@@ -26,6 +26,7 @@ type families struct {
 	wait, execution, queueLength, estimatedSeats, watchers  *family
 	seatUtilization, requestUtilization, demand, readsWrite *family
 	inQueueByKind                                           *family
+	answers, terminations                                   *family
 	limit, inUse                                            *family // of 1.18 to 1.36
 }
 
@@ -145,6 +146,9 @@ func newFamilies(r *rules.Rules) *families {
 	f.demand = histogram("demand_seats", "Seat demand divided by the current limit, at the end of every nanosecond", demandBuckets, level)
 	f.readsWrite = histogram("read_vs_write_current_requests", "Requests of all priority levels divided by the capacity for them, at the end of every nanosecond", readWriteBuckets, "phase", "request_kind")
 
+	answered := []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"}
+	f.answers = add(dto.MetricType_COUNTER, "request_total", "Requests answered, by HTTP code", nil, answered...)
+	f.terminations = add(dto.MetricType_COUNTER, "request_terminations_total", "Requests that the server rejected or timed out to defend itself", nil, slices.Concat(answered[:1], answered[2:])...)
 	f.inQueueByKind = add(dto.MetricType_GAUGE, "current_inqueue_requests", "Maximum number of requests waiting in queues during the last whole second", nil, "request_kind")
 	return f
 }

@@ -90,6 +90,9 @@ func harmedColumns(v *result.Overall) Definition[result.Harmed] {
 			if h.WaitP99Ns == nil {
 				return noValue
 			}
+			if h.WaitP99HighNs != nil { // the bounds of a bucket
+				return Cell{Text: format.Duration(float64(*h.WaitP99Ns)) + " to " + format.Duration(float64(*h.WaitP99HighNs)), Value: float64(*h.WaitP99Ns), Number: true}
+			}
 			return durationCell(*h.WaitP99Ns)
 		}},
 		{Column: Column{Title: "From", Short: "from", Wide: true}, Cell: func(h *result.Harmed) Cell { return momentCell(v, h, h.FromNs) }},
@@ -204,6 +207,9 @@ func triedCell(r *result.Remedy) Cell {
 	if r.Tried {
 		return Word("does not help enough")
 	}
+	if r.Remedy == result.NoChange {
+		return noValue // it says what to find out, or that nothing helps
+	}
 	return Word("not tried")
 }
 
@@ -217,7 +223,11 @@ func remedyParts(v *result.Overall) []Part {
 		r := &v.Try[i]
 		t.Rows = append(t.Rows, remedyColumns.Row(r))
 		tried := triedCell(r)
-		sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		if tried.Text != noValue.Text {
+			sentences = append(sentences, r.Sentence+" ("+tried.Text+")")
+		} else {
+			sentences = append(sentences, r.Sentence)
+		}
 	}
 	if len(v.Try) == 0 {
 		switch {

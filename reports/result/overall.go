@@ -105,6 +105,9 @@ type Harmed struct {
 	NotServed NotServed `json:"notServed"`
 
 	WaitP99Ns *int64 `json:"waitP99Ns"` // as Group.WaitP99Ns; null if no request was dispatched or queued
+	// WaitP99HighNs is the upper bound of the bucket with the percentile, of which WaitP99Ns is the lower one, of metrics; omitted
+	// where the percentile is known.
+	WaitP99HighNs *int64 `json:"waitP99HighNs,omitempty"`
 	// OwnLimitNs is the p99 of the waits for the clients' own rate limit. It is omitted if they have none or did not wait.
 	OwnLimitNs int64 `json:"ownLimitNs,omitempty"`
 	// From when to when requests were not served or waited, in the intervals of the series. 0 and the end of the run where that is not known.
@@ -151,11 +154,45 @@ type Cause struct {
 	Figures   []Figure    `json:"figures"`   // that prove it
 	Sentence  string      `json:"sentence"`
 
+	// Or are other kinds that what is known fits as well, and Confirm is what would tell which it is. Both are empty of a run, in
+	// which everything is known.
+	Or      []Kind `json:"or,omitempty"`
+	Confirm string `json:"confirm,omitempty"`
+
 	// Harmed are the workloads whose requests it explains, of a cause that is not about a level; nil for all.
 	Harmed []string `json:"-"`
 
 	// Untrusted says that the cause is concluded from a replay that does not agree with its log.
 	Untrusted bool `json:"untrusted,omitempty"`
+}
+
+// kindTexts are the kinds in words, as what may have happened.
+var kindTexts = map[Kind]string{
+	ByDemand: "a few clients that ask for too much", ByHand: "flows that share full queues", ByLending: "seats that were lent", BySeats: "too few seats for clients that all ask alike",
+	ByWideLists: "requests of several seats", ByExecution: "executions that became slower", ByRetries: "rejected requests that are sent again",
+	ByInFlightLimit: "the limit of requests in flight", ByStoppedServer: "a server that restarted or was not ready",
+}
+
+// Doubt says which other kinds of causes fit as well, and what would tell which it is; "" if the cause is certain.
+func (c *Cause) Doubt() string {
+	text := ""
+	for i, k := range c.Or {
+		switch {
+		case i == 0:
+		case i == len(c.Or)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += kindTexts[k]
+	}
+	if text != "" {
+		text = " What is known also fits " + text + "."
+	}
+	if c.Confirm != "" {
+		text += " What tells: " + c.Confirm + "."
+	}
+	return text
 }
 
 // MostCauseFlows is how many flows a cause names.

@@ -17,8 +17,8 @@ type Histogram struct {
 // bucket counts the durations up to a bound.
 type bucket struct{ bound, upTo float64 }
 
-// add adds the count of durations up to a bound.
-func (h *Histogram) add(bound, n float64) {
+// Add adds the count of durations up to a bound.
+func (h *Histogram) Add(bound, n float64) {
 	for i := range h.buckets {
 		if h.buckets[i].bound == bound {
 			h.buckets[i].upTo += n
@@ -28,8 +28,19 @@ func (h *Histogram) add(bound, n float64) {
 	h.buckets = append(h.buckets, bucket{bound, n})
 }
 
-func (h *Histogram) sort() {
+// Sort sorts the buckets, which the other methods need.
+func (h *Histogram) Sort() {
 	slices.SortFunc(h.buckets, func(a, b bucket) int { return cmp.Compare(a.bound, b.bound) })
+}
+
+// UpTo returns how many durations are in the buckets up to the greatest bound that is at most so many seconds.
+func (h *Histogram) UpTo(seconds float64) (n float64) {
+	for _, b := range h.buckets {
+		if b.bound <= seconds {
+			n = b.upTo
+		}
+	}
+	return n
 }
 
 // Count returns the number of durations.

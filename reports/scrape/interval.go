@@ -137,7 +137,7 @@ func Between(before, after *Scrape) (*Interval, error) {
 	sorted := func(m map[string]*Group) (all []Group) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			g := m[name]
-			g.Waits.sort()
+			g.Waits.Sort()
 			all = append(all, *g)
 		}
 		return all
@@ -205,7 +205,7 @@ func (d *difference) subtract() {
 			return
 		}
 		if s.Label("execute") == "true" { // a request that times out is counted as one that executes
-			d.groups(s, func(g *Group) { g.Waits.add(bound, x) })
+			d.groups(s, func(g *Group) { g.Waits.Add(bound, x) })
 		}
 	})
 	d.each(wait+"_sum", func(s *metrics.Sample, x float64) {

@@ -1,9 +1,12 @@
 package logfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"slices"
+
+	"apfsim/internal/jsonobject"
 )
 
 // document reads JSON values that are not one on each line: lists of records, and values of several lines.
@@ -12,13 +15,15 @@ type document struct {
 	lines  *lines
 	path   []byte // the open brackets of the lists in which the next record is
 	record []byte
-	line   int64 // where the latest record begins
+	row    []byte // the cells of a result of CloudWatch Logs Insights, as the members of an object
+	line   int64  // where the latest record begins
 	key    []byte
+	cell   jsonobject.Scanner
 }
 
 // listKeys are the members of an object that contain the records if they are arrays: of an EventList, of
 // the exports of Azure and Amazon, of OpenTelemetry.
-var listKeys = []string{"items", "records", "events", "logEvents", "entries", "resourceLogs", "scopeLogs", "logRecords"}
+var listKeys = []string{"items", "records", "events", "logEvents", "results", "entries", "resourceLogs", "scopeLogs", "logRecords"}
 
 const longestKey = 16 // bytes of a name that are kept, more than of any in listKeys
 
@@ -49,13 +54,20 @@ func (d *document) next() ([]byte, error) {
 			}
 		case ' ', '\t', '\r', ',':
 		case '{':
-			d.line = d.lines.number + 1
-			list, err := d.object(true)
-			if err != nil {
-				return nil, err
+			line := d.line
+			if d.line = d.lines.number + 1; len(d.row) > 0 {
+				d.line = line
 			}
-			if !list {
+			list, err := d.object(true)
+			switch {
+			case err != nil:
+				return nil, err
+			case list:
+			case !d.addCell():
 				return d.record, nil
+			case len(d.row) > maxRecord:
+				d.row = d.row[:0]
+				return nil, errLong
 			}
 		case '[':
 			d.path = append(d.path, '[')
@@ -71,6 +83,10 @@ func (d *document) next() ([]byte, error) {
 					return nil, err
 				}
 			}
+			if len(d.row) > 0 {
+				d.record, d.row = append(append(d.record[:0], d.row...), '}'), d.row[:0]
+				return d.record, nil
+			}
 		case '"':
 			d.line = d.lines.number + 1
 			if err := d.text(false); err != nil {
@@ -82,6 +98,36 @@ func (d *document) next() ([]byte, error) {
 			}
 		}
 	}
+}
+
+// addCell adds the record to the row if it is a cell of CloudWatch Logs Insights, which has a field and a value and nothing
+// else: the results of get-query-results are arrays of such cells.
+func (d *document) addCell() bool {
+	if len(d.path) == 0 || !bytes.Contains(d.record[:min(len(d.record), longestPrefix)], []byte(`"field"`)) {
+		return false
+	}
+	s := &d.cell
+	s.Reset(d.record)
+	var field, value []byte
+	for open := s.Object(); open && s.Key(); {
+		switch string(s.Name) {
+		case "field":
+			field = s.Raw()
+		case "value":
+			value = s.Raw()
+		default:
+			return false
+		}
+	}
+	if s.End() != nil || len(field) == 0 || field[0] != '"' || len(value) == 0 {
+		return false
+	}
+	separator := byte(',')
+	if len(d.row) == 0 {
+		separator = '{'
+	}
+	d.row = append(append(append(append(d.row, separator), field...), ':'), value...)
+	return true
 }
 
 // abandon ends the document after the line of the error.

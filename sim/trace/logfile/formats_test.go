@@ -41,6 +41,25 @@ func pretty(value string) string {
 	return string(b)
 }
 
+// queryResults is what 'aws logs get-query-results' returns for lines of a log, and queryEnd the end of it.
+func queryResults(lines ...string) string {
+	var rows []string
+	for _, line := range lines {
+		rows = append(rows, `[{"field":"@timestamp","value":"2026-11-21 22:53:48.541"},{"field":"@message","value":`+quote(line)+
+			`},{"field":"@logStream","value":"kube-apiserver-audit-4f1a"},{"field":"@ptr","value":"CmEK"}]`)
+	}
+	return `{"results":[` + strings.Join(rows, ",") + `],` + queryEnd
+}
+
+const queryEnd = `"statistics":{"recordsMatched":2.0,"recordsScanned":2.0,"bytesScanned":2048.0},"status":"Complete"}`
+
+// queryRow is a line of the CSV that the console of CloudWatch Logs Insights exports.
+func queryRow(line string) string {
+	return "2026-11-21 22:53:48.541," + csvCell(line) + ",kube-apiserver-audit-4f1a"
+}
+
+func csvCell(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+
 // eventList is what the webhook backend sends, here of two events.
 const eventList = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[` + event + `,` + event + `]}`
 
@@ -72,14 +91,23 @@ func TestWrappersOfAuditEvents(t *testing.T) {
 			`"nextForwardToken":"f/1"}`), 1, ""},
 		"EKS, subscription": {`{"messageType":"DATA_MESSAGE","owner":"1","logGroup":"/aws/eks/a/cluster","logStream":"s",` +
 			`"logEvents":[{"id":"1","timestamp":1795301628541,"message":` + quote(event) + `}]}`, 1, ""},
-		"EKS, export":             {"2026-11-21T22:53:48.541Z " + event, 1, ""},
-		"OpenShift, node-logs":    {"master-0.example.com " + event, 1, "master-0.example.com"},
-		"OpenShift, collector":    {`{"hostname":"master-1","log_type":"audit","@timestamp":"2026-11-21T22:53:48Z",` + event[1:], 1, "master-1"},
-		"Elastic Agent":           {`{"@timestamp":"2026-11-21T22:53:48Z","kubernetes":{"audit":` + event + `},"host":{"name":"x"}}`, 1, ""},
-		"Elasticsearch":           {`{"_index":"a","_source":{"kubernetes":{"audit":` + event + `}}}`, 1, ""},
-		"Cloud Logging, entries":  {`{"entries":[{"message":` + quote(event) + `}]}`, 1, ""},
-		"a list beside the event": {`{"message":` + quote(event) + `,"records":[]}`, 1, ""},
-		"Fluentd":                 {`{"log":` + quote(event) + `,"kubernetes":{"pod_name":"kube-apiserver-cp1"}}`, 1, "kube-apiserver-cp1"},
+		"EKS, get-query-results":           {pretty(queryResults(event, event)), 2, "kube-apiserver-audit-4f1a"},
+		"EKS, get-query-results on a line": {queryResults(event, event) + "\n" + queryResults(event), 3, "kube-apiserver-audit-4f1a"},
+		"EKS, its results alone":           {pretty("[" + strings.TrimSuffix(strings.TrimPrefix(queryResults(event), `{"results":[`), `],`+queryEnd) + "]"), 1, "kube-apiserver-audit-4f1a"},
+		"EKS, CSV":                         {"@timestamp,@message,@logStream\n" + queryRow(event) + "\n" + queryRow(event) + "\n", 2, "kube-apiserver-audit-4f1a"},
+		"EKS, CSV of Windows":              {"\xef\xbb\xbf@timestamp,@message,@logStream\r\n" + queryRow(event) + "\r\n\r\n" + queryRow(event), 2, "kube-apiserver-audit-4f1a"},
+		"EKS, CSV, several lines":          {"@message\n" + csvCell(pretty(event)) + "\n" + csvCell(event) + "\n", 2, ""},
+		"EKS, two files of CSV":            {strings.Repeat("@logStream,@message\nkube-apiserver-audit-4f1a,"+csvCell(event)+"\n", 2), 2, "kube-apiserver-audit-4f1a"},
+		"AKS, CSV of Log Analytics":        {`"TimeGenerated [UTC]",Category,"log_s","pod_s"` + "\n" + `"11/21/2026, 10:53:48.541 PM","kube-audit",` + csvCell(event) + `,a` + "\n", 1, "a"},
+		"Splunk, CSV":                      {`"_raw",source` + "\n" + csvCell(event) + `,audit` + "\n", 1, ""},
+		"EKS, export":                      {"2026-11-21T22:53:48.541Z " + event, 1, ""},
+		"OpenShift, node-logs":             {"master-0.example.com " + event, 1, "master-0.example.com"},
+		"OpenShift, collector":             {`{"hostname":"master-1","log_type":"audit","@timestamp":"2026-11-21T22:53:48Z",` + event[1:], 1, "master-1"},
+		"Elastic Agent":                    {`{"@timestamp":"2026-11-21T22:53:48Z","kubernetes":{"audit":` + event + `},"host":{"name":"x"}}`, 1, ""},
+		"Elasticsearch":                    {`{"_index":"a","_source":{"kubernetes":{"audit":` + event + `}}}`, 1, ""},
+		"Cloud Logging, entries":           {`{"entries":[{"message":` + quote(event) + `}]}`, 1, ""},
+		"a list beside the event":          {`{"message":` + quote(event) + `,"records":[]}`, 1, ""},
+		"Fluentd":                          {`{"log":` + quote(event) + `,"kubernetes":{"pod_name":"kube-apiserver-cp1"}}`, 1, "kube-apiserver-cp1"},
 		"OpenTelemetry": {pretty(`{"resourceLogs":[{"resource":{},"scopeLogs":[{"scope":{},"logRecords":[{"timeUnixNano":"1","body":{"stringValue":` +
 			quote(event) + `}}]}]}]}`), 1, ""},
 		"CRI":                     {cri + event, 1, ""},
@@ -128,8 +156,10 @@ func TestWrappersOfHTTPLogLines(t *testing.T) {
 		"Filebeat": {`{"@timestamp":"2026-11-21T23:53:48.123Z","message":` + quote(line) + `}`, ""},
 		"Cloud Logging": {`{"jsonPayload":{"message":` + quote(line[strings.Index(line, `"HTTP"`):]) + `,"pid":"1"},` +
 			`"timestamp":"2026-11-21T22:53:48.541124Z"}`, ""},
-		"journald, json":        {`{"__REALTIME_TIMESTAMP":"1795301628541200","_HOSTNAME":"cp1","MESSAGE":` + quote(line) + `}`, "cp1"},
-		"kubectl logs --prefix": {"[pod/kube-apiserver-cp1/kube-apiserver] " + line, "kube-apiserver-cp1"},
+		"journald, json":         {`{"__REALTIME_TIMESTAMP":"1795301628541200","_HOSTNAME":"cp1","MESSAGE":` + quote(line) + `}`, "cp1"},
+		"EKS, get-query-results": {queryResults(line), "kube-apiserver-audit-4f1a"},
+		"EKS, CSV":               {"@timestamp,@message,@logStream\n" + queryRow(line), "kube-apiserver-audit-4f1a"},
+		"kubectl logs --prefix":  {"[pod/kube-apiserver-cp1/kube-apiserver] " + line, "kube-apiserver-cp1"},
 		"format json": {`{"ts":1795301628541.124,"caller":"httplog/httplog.go:134","msg":"HTTP","v":3,"verb":"LIST",` +
 			`"URI":"/api/v1/namespaces/big/configmaps?labelSelector=a%3Db","latency":"12.417434ms","userAgent":"Go-http-client/2.0",` +
 			`"audit-ID":"lists.1.3-1","srcIP":"127.0.0.1:53636","apf_pl":"live-list","apf_fs":"live-list","apf_iseats":9,` +
@@ -172,7 +202,14 @@ func TestProblems(t *testing.T) {
 		{"brackets", "{\n\"a\":[1}\n}\n" + event, 1, 1, "closing bracket"},
 		{"httplog cut off", line[:len(line)-20] + "\n" + line, 1, 1, "cut off"},
 		{"httplog without a duration", strings.Replace(line, "12.417434ms", "long", 1), 0, 1, `latency: "long" is not a duration`},
-		{"CSV", "\"2026-11-21\",\"" + strings.ReplaceAll(event, `"`, `""`) + "\"\n" + event, 1, 1, "CSV is not read"},
+		{"CSV without names", "\"2026-11-21\"," + csvCell(event) + "\n" + event, 1, 1, "CSV is read only with its first line"},
+		{"CSV, cut off", "@timestamp,@message,@logStream\n" + queryRow(event) + "\n" + queryRow(event)[:300], 1, 3, "the file ends within quotes"},
+		{"CSV, other cells", "@timestamp,@message,@logStream\na,b\n" + queryRow(event), 1, 2, "it has 2 cells, and the first line has 3"},
+		{"CSV, a quote", "@timestamp,@message\na,b\"c\"\n" + strings.TrimSuffix(queryRow(event), ",kube-apiserver-audit-4f1a"), 1, 2, "the row is not valid CSV"},
+		{"CSV, long", "@timestamp,@message,@logStream\n" + queryRow(long) + "\n" + queryRow(event), 1, 2, "more than 1 MiB"},
+		{"query without messages", `{"results":[[{"field":"verb","value":"list"},{"field":"@ptr","value":"CmEK"}]],` + queryEnd, 0, 1, "query fields @timestamp, @logStream, @message"},
+		{"CSV without messages", "@timestamp,verb\n2026-11-21 22:53:48.541,list\n", 0, 2, "query fields @timestamp, @logStream, @message"},
+		{"query, cut off", queryResults(event, event)[:len(queryResults(event))+100], 1, 1, "is cut off"},
 		{"list in a wrapper", `{"message":` + quote(eventList) + `}` + "\n" + event, 1, 1, "a list within a wrapper"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -293,7 +330,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	// It names all members in which a line may be, and all that are lists.
 	for _, name := range []string{"properties", "message", "MESSAGE", "_source", "_raw", "original", "structured", "line", "event",
-		"kubernetes.audit", "body.stringValue", "result", "items", "records", "events", "logEvents", "resourceLogs"} {
+		"kubernetes.audit", "body.stringValue", "result", "items", "records", "events", "logEvents", "results", "resourceLogs"} {
 		if !strings.Contains(string(page), "`"+name) {
 			t.Errorf("the page does not name %s", name)
 		}

@@ -22,6 +22,8 @@ func FuzzReader(f *testing.F) {
 		{"2026-11-21T22:53:48.541Z stdout P " + event[:100], "2026-11-21T22:53:48.541Z stdout F " + event[100:]},
 		{"master-0 " + event, "<14>Nov 21 22:53:48 cp1 kube-apiserver[812]: " + line, "[pod/a/b] " + line},
 		{`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":` + quote(event) + `}}]}]}]}`},
+		{queryResults(event, line), pretty(queryResults(event)), `[[{"field":"a"}]]`, `[{"field":"@message","value":"b"}`},
+		{"@timestamp,@message,@logStream", queryRow(event), "a,\"b", "c\",d", queryRow(line)},
 		{event[:200], "{", event + ",", `{"a":"b,`, `{"items":[` + event[:100]},
 		{compress(event + "\n" + line)},
 	} {

@@ -95,7 +95,7 @@ func readPrefix(prefix []byte, from *source, texts *intern.Table) {
 	}
 }
 
-// readTime reads a time in RFC 3339, with or without a colon in the zone, or in seconds, milliseconds,
+// readTime reads a time in RFC 3339, with or without a colon in the zone, in the format of CloudWatch Logs Insights, or in seconds, milliseconds,
 // microseconds or nanoseconds since 1970. It returns the zero time for anything else.
 func readTime(text []byte) time.Time {
 	if len(text) < 10 || text[0] < '0' || text[0] > '9' {
@@ -105,8 +105,10 @@ func readTime(text []byte) time.Time {
 	if t.UnmarshalText(text) == nil {
 		return t
 	}
-	if t, err := time.Parse("2006-01-02T15:04:05-0700", string(text)); err == nil {
-		return t
+	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.DateTime} {
+		if t, err := time.Parse(layout, string(text)); err == nil {
+			return t
+		}
 	}
 	whole, _, _ := bytes.Cut(text, []byte{'.'})
 	n, err := strconv.ParseInt(string(whole), 10, 64)

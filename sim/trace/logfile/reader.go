@@ -21,7 +21,8 @@ type Reader struct {
 	lines     lines
 	list      document
 	inList    bool
-	inMessage bool // the file is the log of a server, whose messages can have several lines that look like JSON
+	columns   []string // of a file of CSV
+	inMessage bool     // the file is the log of a server, whose messages can have several lines that look like JSON
 	line      int64
 	skipped   int64
 	failed    error
@@ -70,9 +71,16 @@ func (r *Reader) Next(e *serverlog.Entry) error {
 				r.inList = false
 				continue
 			}
+		} else if r.columns != nil {
+			text, err = r.row()
 		} else {
 			if text, err = r.lines.next(); err == nil || err == errLong {
 				r.line = r.lines.number
+			}
+			if r.line == 1 && err == nil {
+				if r.columns = csvColumns(text); r.columns != nil {
+					continue
+				}
 			}
 			if r.startsList(text, err) {
 				r.enterList(text, err == nil)
@@ -93,15 +101,17 @@ func (r *Reader) Next(e *serverlog.Entry) error {
 				continue
 			}
 			return r.problem(wrong)
+		case errors.Is(err, errRow):
+			return r.problem(err)
 		case err != nil:
 			r.failed = err
 			continue
 		}
 		ok, err := r.text(text, source{}, 0, e)
 		switch {
-		case err == errList && !r.inList:
+		case err == errList && !r.inList && r.columns == nil:
 			r.enterList(text, true)
-		case err != nil && !r.inList && isCutList(text):
+		case err != nil && !r.inList && r.columns == nil && isCutList(text):
 			r.enterList(text, true)
 		case err == errPartial:
 		case err != nil:
@@ -172,7 +182,7 @@ func isCutList(line []byte) bool {
 // enterList reads the line again as a document.
 func (r *Reader) enterList(line []byte, ended bool) {
 	r.lines.giveBack(line, ended)
-	r.list.lines, r.list.path, r.list.line = &r.lines, r.list.path[:0], r.lines.number+1
+	r.list.lines, r.list.path, r.list.row, r.list.line = &r.lines, r.list.path[:0], r.list.row[:0], r.lines.number+1
 	r.inList = true
 }
 
@@ -238,7 +248,7 @@ func (r *Reader) text(line []byte, from source, depth int, e *serverlog.Entry) (
 	case !bytes.Contains(remaining, []byte("audit")):
 		return false, headless(line) // a text with a bracket in it
 	case bytes.HasPrefix(remaining, []byte(`{""`)):
-		return false, errors.New("CSV is not read; export the log as JSON")
+		return false, errors.New("CSV is read only with its first line, which names the columns, one of them @message; or export the log as JSON")
 	}
 	return ok, err
 }

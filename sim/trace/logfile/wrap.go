@@ -2,6 +2,7 @@ package logfile
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type wrap struct {
 	stream  string // of Docker
 	log     int    // the index of Docker's log in ends, or -1
 	list    bool   // a member is a list of records
+	query   bool   // the record is a result of CloudWatch Logs Insights
 }
 
 // unwrap reads the line that an object contains. These members are tried, in the order of the object, until
@@ -64,13 +66,16 @@ func (r *Reader) unwrap(value []byte, from source, depth int, e *serverlog.Entry
 	if first == nil && w.list {
 		first = auditlog.ErrList
 	}
+	if len(w.ends) == 0 && (w.query || r.columns != nil) {
+		first = errors.New("the result of the query has no @message; query fields @timestamp, @logStream, @message")
+	}
 	return false, first
 }
 
 // members reads the members of the object.
 func (r *Reader) members(w *wrap, value []byte, from source) error {
 	w.values, w.ends, w.source, w.stream, w.log = w.values[:0], w.ends[:0], from, "", -1
-	w.list = false
+	w.list, w.query = false, false
 	s := &w.scanner
 	var at time.Time
 	s.Reset(value)
@@ -93,6 +98,9 @@ func (r *Reader) members(w *wrap, value []byte, from source) error {
 					s.Skip()
 				}
 			}
+		case "@ptr":
+			w.query = true
+			s.Skip()
 		case "stream":
 			w.stream = r.texts.String(s.Text())
 		case "hostname", "_HOSTNAME", "pod", "@logStream", "logStreamName":

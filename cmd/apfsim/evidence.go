@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/document"
+	"apfsim/experiment/evidence"
+	"apfsim/experiment/incident"
+	"apfsim/reports/format"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/requests"
+)
+
+// recognized are the files of a diagnosis with what each was taken for.
+type recognized []struct {
+	arg    string
+	answer bool // it is an answer in the place of what was asked for
+	evidence.File
+}
+
+// recognizeFiles says what each file is. Standard input is read no further than that takes.
+func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err error) {
+	stdin := bufio.NewReaderSize(cmd.InOrStdin(), evidence.HeadBytes)
+	sources, err := requests.Sources(args, stdin, logfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	all = make(recognized, len(sources))
+	var wrong []error
+	for i := range sources {
+		s, f := &sources[i], &all[i]
+		f.arg, f.Name = args[i], s.Name
+		f.Open = func() (io.ReadCloser, error) { return os.Open(s.Name) }
+		var head []byte
+		if s.Stream {
+			f.Open = func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
+			head, err = stdin.Peek(evidence.HeadBytes)
+			cmd.SetIn(stdin) // from its beginning
+		} else {
+			head, err = headOf(f.Open)
+		}
+		if err != nil && err != io.EOF {
+			wrong = append(wrong, err)
+		}
+		f.Kind = evidence.Recognize(head)
+		f.answer = f.Kind == incident.Other && evidence.IsAnswer(head)
+	}
+	all.searchClients()
+	return all, errors.Join(wrong...)
+}
+
+// searchClients looks for lines of clients in the rest of files that begin with others, but not of standard input.
+func (all recognized) searchClients() {
+	for i := range all {
+		if f := &all[i]; f.Kind == incident.Other && !strings.HasSuffix(f.arg, "-") {
+			if r, err := f.Open(); err == nil {
+				if evidence.HasClientLines(r) {
+					f.Kind = incident.ClientLog
+				}
+				r.Close()
+			}
+		}
+	}
+}
+
+// headOf returns the beginning of a file.
+func headOf(open func() (io.ReadCloser, error)) ([]byte, error) {
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var head bytes.Buffer
+	_, err = io.CopyN(&head, r, evidence.HeadBytes)
+	return head.Bytes(), err
+}
+
+func isLog(k incident.Kind) bool { return k == incident.AuditLog || k == incident.HTTPLog }
+
+// withoutRequests reports whether no file is the log of a server, and at least one is of another kind that is known. If all files
+// are unknown, the reader of logs says what is wrong with their lines.
+func (all recognized) withoutRequests() bool {
+	known := false
+	for i := range all {
+		if isLog(all[i].Kind) {
+			return false
+		}
+		known = known || all[i].Kind != incident.Other || all[i].answer
+	}
+	return known || len(all) == 0
+}
+
+// logs returns the arguments that name logs of servers. Metrics and objects become those of the flags, unless these are given, and
+// notes say so.
+func (all recognized) logs(flags *importFlags) (args, notes []string) {
+	var config []string
+	note := func(f *evidence.File, text string) {
+		notes = append(notes, fmt.Sprintf("%s: is taken for %s, %s", f.Name, evidence.Words(f.Kind), text))
+	}
+	for i := range all {
+		switch f := &all[i]; f.Kind {
+		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
+			args = append(args, f.arg)
+		case incident.Metrics:
+			if flags.metrics != "" {
+				note(&f.File, "and left out, as others are given")
+				continue
+			}
+			flags.metrics = f.Name
+			note(&f.File, "as of --metrics")
+		case incident.Objects:
+			if len(flags.config) > 0 {
+				note(&f.File, "and left out, as --config is given")
+				continue
+			}
+			config = append(config, f.Name)
+			note(&f.File, "as of --config")
+		default:
+			note(&f.File, "and left out: the log says more")
+		}
+	}
+	flags.config = append(flags.config, config...)
+	return args, notes
+}
+
+// sources returns what the files were taken for.
+func (all recognized) sources() (sources []incident.Source) {
+	for i := range all {
+		sources = append(sources, incident.Source{File: all[i].Name, Kind: all[i].Kind, Instances: []string{}})
+	}
+	return sources
+}
+
+func (all recognized) files() (files []evidence.File) {
+	for i := range all {
+		files = append(files, all[i].File)
+	}
+	return files
+}
+
+// onlyLogs are the flags that are about logs of requests.
+var onlyLogs = []string{"server", "config", "metrics", "zone", "year", "strict", "client"}
+
+// runEvidence diagnoses a server without a log of its requests.
+func runEvidence(cmd *cobra.Command, files []evidence.File, flags *importFlags, form, failOn string, verbose bool) error {
+	for _, name := range onlyLogs {
+		if cmd.Flags().Changed(name) {
+			return invalid(fmt.Errorf("--%s: is about the log of a server, and none of the files is one", name))
+		}
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	d, err := evidence.Diagnose(ctx, files)
+	if err != nil {
+		return importError(ctx, err)
+	}
+	document := d.Document()
+	if flags.out != "" {
+		if err := d.Write(flags.out); err != nil {
+			return err
+		}
+	} else {
+		document.Next = "the same command with -v, or with -o DIR, which writes a page"
+	}
+	return writeDiagnosis(cmd, document, d.Verdict.Status, form, failOn, verbose)
+}
+
+// askPrometheus diagnoses servers by the metrics that a Prometheus has of them.
+func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, failOn string, verbose bool) error {
+	p := evidence.Prometheus{URL: url, To: time.Now()}
+	var wrong []error
+	parse := func(flag, text string, into *time.Time) {
+		if text == "" {
+			return
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %q: want a time such as 2026-01-02T15:04:05Z", flag, format.Printable(text)))
+		}
+		*into = at
+	}
+	parse("to", flags.to, &p.To)
+	p.From = p.To.Add(-time.Hour)
+	parse("from", flags.from, &p.From)
+	if len(wrong) > 0 {
+		return invalid(errors.Join(wrong...))
+	}
+	if verbose {
+		p.Asked = func(query string) { fmt.Fprintln(cmd.ErrOrStderr(), "query: "+query) }
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	files, err := p.Ask(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return importError(ctx, err)
+	case err != nil:
+		return fmt.Errorf("--prometheus: %w", err)
+	}
+	return runEvidence(cmd, files, flags, form, failOn, verbose)
+}
+
+// unused says which files are not used beside the log of a server.
+func (all recognized) unused() (notes document.Errors) {
+	for i := range all {
+		switch f := &all[i]; f.Kind {
+		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty, incident.Metrics, incident.Objects:
+		default:
+			notes.Add(document.Position{File: f.Name}, "", "is %s, which is not used beside the log of a server; diagnose it without the log", evidence.Words(f.Kind))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,264 @@
+package evidence
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"apfsim/core/queueset"
+	"apfsim/reports/format"
+	"apfsim/reports/scrape"
+)
+
+// group is what the metrics say of the requests of a priority level, or of a FlowSchema at one, while the server was observed.
+type group struct {
+	level, schema string // schema is "" for all of the level
+
+	dispatched, rejected float64
+	reasons              map[string]float64 // of rejections
+	waits                scrape.Histogram   // of the dispatched requests and of those that timed out
+	width                mean               // seats
+	wider                float64            // requests that were estimated at more than one seat
+	noAccommodation      float64            // how often the next request needed more seats than were free
+	lengths              scrape.Histogram   // of a queue, with the request that was added to it
+	execution            mean               // seconds
+	before               mean               // executions before the first scrape, since the start of the process
+	arrivedBefore        float64            // requests that were dispatched or rejected until then
+	seats                mean               // in use, at the samples
+	queued               gauge              // requests in queues
+}
+
+// level is what the metrics say of a priority level.
+type level struct {
+	group
+	schemas []*group
+
+	// Averages over the time, exactly. They have no count where the server does not report them.
+	used    mean    // seats in use, of the current limit
+	demand  mean    // seats in use and wanted by waiting requests, of the current limit
+	waiting mean    // requests in queues, of the places there
+	full    float64 // the part of the time in which at least 99 % of the current limit were in use
+
+	nominal, lower, upper, current gauge
+	smoothed, average, high        gauge
+	firstHarm, lastHarm            int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
+}
+
+// mean is a sum and of how many values.
+type mean struct{ sum, n float64 }
+
+func (m mean) value() float64 { return m.sum / m.n }
+func (m mean) known() bool    { return m.n > 0 }
+
+// gauge is the values of a gauge.
+type gauge struct {
+	first, last, least, most float64
+	sum, n                   float64
+}
+
+func (g gauge) known() bool { return g.n > 0 }
+
+func (g *gauge) add(v float64) {
+	if math.IsNaN(v) {
+		return
+	}
+	if g.n == 0 {
+		g.first, g.least, g.most = v, v, v
+	}
+	g.last, g.least, g.most = v, min(g.least, v), max(g.most, v)
+	g.sum, g.n = g.sum+v, g.n+1
+}
+
+// gauge returns the sum of series at each time.
+func (s *server) gauge(wanted func(*series) bool, names ...string) (g gauge) {
+	for _, name := range names {
+		for i := range s.atMs {
+			sum := math.NaN()
+			for _, one := range s.series[name] {
+				if v := one.values[i]; !math.IsNaN(v) && wanted(one) {
+					if math.IsNaN(sum) {
+						sum = 0
+					}
+					sum += v
+				}
+			}
+			g.add(sum)
+		}
+		if g.known() {
+			break
+		}
+	}
+	return g
+}
+
+// timed returns the mean of a histogram.
+func (s *server) timed(name string, from, to int, wanted func(*series) bool) (m mean) {
+	m.sum, _ = s.during(name+"_sum", from, to, wanted)
+	m.n, _ = s.during(name+"_count", from, to, wanted)
+	return m
+}
+
+func (s *server) histogram(name string, from, to int, wanted func(*series) bool) (h scrape.Histogram, found bool) {
+	for _, one := range s.series[name+"_bucket"] {
+		bound, err := strconv.ParseFloat(one.labels["le"], 64)
+		if err != nil || math.IsNaN(bound) || !wanted(one) {
+			continue
+		}
+		found = true
+		sum := 0.0
+		for _, x := range s.growth(one)[from:to] {
+			sum += x
+		}
+		h.Add(bound, sum)
+	}
+	h.Sort()
+	return h, found
+}
+
+// upTo reports whether a series is the bucket of a histogram with a bound, which collectors write as 1 or as 1.0.
+func (s *series) upTo(bound float64) bool {
+	le, err := strconv.ParseFloat(s.labels["le"], 64)
+	return err == nil && le == bound
+}
+
+// timeouts are the reasons of requests that waited until they were rejected, whose waits count as those of dispatched ones.
+var timeouts = []string{queueset.TimedOut.String(), queueset.Cancelled.String()}
+
+// countsOf returns the requests of a priority level, or of a FlowSchema at it, and their waits, at the times from index from on and
+// before index to.
+func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of func(*series) bool) {
+	g = &group{level: levelName, schema: schema, reasons: map[string]float64{}}
+	of = func(one *series) bool { return one.level() == levelName && (schema == "" || one.schema() == schema) }
+	var known bool
+	for _, one := range s.series[rejectedTotal] {
+		if of(one) {
+			for _, x := range s.growth(one)[from:to] {
+				if x > 0 {
+					g.rejected, g.reasons[one.labels["reason"]] = g.rejected+x, g.reasons[one.labels["reason"]]+x
+				}
+			}
+		}
+	}
+	executed := func(one *series) bool { return of(one) && one.labels["execute"] == "true" }
+	g.waits, _ = s.histogram(waitSeconds, from, to, executed)
+	if g.dispatched, known = s.during(dispatchedTotal, from, to, of); !known && len(s.series[dispatchedTotal]) == 0 {
+		g.dispatched, _ = s.during(waitSeconds+"_count", from, to, executed)
+		for _, reason := range timeouts {
+			g.dispatched = max(0, g.dispatched-g.reasons[reason])
+		}
+	}
+	return g, of
+}
+
+// groupOf returns what the metrics say of a priority level, or of a FlowSchema at it.
+func (s *server) groupOf(levelName, schema string, from, to int) *group {
+	g, of := s.countsOf(levelName, schema, from, to)
+	g.width = s.timed(estimatedSeats, from, to, of)
+	one, _ := s.during(estimatedSeats+"_bucket", from, to, func(one *series) bool { return of(one) && one.upTo(1) })
+	g.wider = g.width.n - one
+	g.noAccommodation, _ = s.during(noAccommodation, from, to, of)
+	g.lengths, _ = s.histogram(queueLength, from, to, of)
+	regular := func(one *series) bool { return of(one) && one.labels["type"] != "watch" }
+	g.execution = s.timed(executeSeconds, from, to, regular)
+	if !s.sinceStart() {
+		for name, into := range map[string]*float64{"_sum": &g.before.sum, "_count": &g.before.n} {
+			for _, one := range s.series[executeSeconds+name] {
+				if v := one.values[0]; regular(one) && !math.IsNaN(v) {
+					*into += v
+				}
+			}
+		}
+	}
+	for _, name := range []string{dispatchedTotal, rejectedTotal} {
+		for _, one := range s.series[name] {
+			if v := one.values[0]; of(one) && !math.IsNaN(v) {
+				g.arrivedBefore += v
+			}
+		}
+	}
+	seats := s.gauge(of, executingSeats, oldSeats)
+	g.seats = mean{seats.sum, seats.n}
+	g.queued = s.gauge(of, inQueue)
+	return g
+}
+
+func (g *group) arrived() float64 { return g.dispatched + g.rejected }
+
+// window returns the indexes of the growths of all that was observed.
+func (s *server) window() (from, to int) {
+	if s.sinceStart() {
+		return 0, 1
+	}
+	return 1, len(s.atMs)
+}
+
+// levels returns the priority levels by name.
+func (s *server) levels() (all []*level) {
+	names := map[string]map[string]bool{}
+	for name, list := range s.series {
+		if name == demandSeats+"_bucket" {
+			continue
+		}
+		for _, one := range list {
+			if l := one.level(); l != "" {
+				if names[l] == nil {
+					names[l] = map[string]bool{}
+				}
+				if schema := one.schema(); schema != "" {
+					names[l][schema] = true
+				}
+			}
+		}
+	}
+	from, to := s.window()
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		l := &level{group: *s.groupOf(name, "", from, to), firstHarm: -1}
+		for _, schema := range slices.Sorted(maps.Keys(names[name])) {
+			if g := s.groupOf(name, schema, from, to); g.arrived() > 0 || g.seats.sum > 0 {
+				l.schemas = append(l.schemas, g)
+			}
+		}
+		slices.SortStableFunc(l.schemas, func(a, b *group) int {
+			return cmp.Or(cmp.Compare(b.rejected, a.rejected), cmp.Compare(b.arrived(), a.arrived()))
+		})
+		of := func(one *series) bool { return one.level() == name }
+		executing := func(one *series) bool { return of(one) && one.labels["phase"] == "executing" }
+		l.used, l.demand = s.timed(utilization, from, to, executing), s.timed(demandSeats, from, to, of)
+		l.waiting = s.timed(requestUse, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" })
+		if l.used.known() {
+			notFull, _ := s.during(utilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
+			l.full = max(0, 1-notFull/l.used.n)
+		}
+		l.nominal, l.lower, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, lowerLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
+		l.smoothed, l.average, l.high = s.gauge(of, demandSmoothed), s.gauge(of, demandAverage), s.gauge(of, demandHigh)
+		for i := from; i < to && to-from > 1; i++ {
+			if g, _ := s.countsOf(name, "", i, i+1); g.rejected > 0 || judgedGroup(g).WaitP99Ns >= longWaitNs {
+				if l.lastHarm = i; l.firstHarm < 0 {
+					l.firstHarm = i
+				}
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// exempt reports whether a level has no limits: its requests do not wait.
+func (l *level) exempt() bool { return l.level == "exempt" }
+
+// clock writes a time, of milliseconds since 1970.
+func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+
+// observed says for how long, in words.
+func (s *server) observed() string {
+	switch length := s.lengthMs(); {
+	case s.sinceStart():
+		return "since the start of the server"
+	case length > 0:
+		return "in " + format.Duration(float64(length)*1e6)
+	}
+	return "between the scrapes"
+}

@@ -1,0 +1,102 @@
+package evidence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"regexp"
+	"time"
+
+	"apfsim/experiment/incident"
+	"apfsim/sim/trace/logfile"
+	"apfsim/sim/trace/serverlog"
+)
+
+// kinds are the words for each kind of file.
+var kinds = map[incident.Kind]string{
+	incident.AuditLog: "an audit log", incident.HTTPLog: "a log of kube-apiserver", incident.Metrics: "metrics",
+	incident.QueryRange: "a range query of Prometheus", incident.QueryInstant: "an instant query of Prometheus", incident.TSDBDump: "a dump of Prometheus' database",
+	incident.DumpLevels: "a dump of priority levels", incident.DumpQueues: "a dump of queues", incident.DumpRequests: "a dump of requests",
+	incident.Objects: "flow-control objects", incident.ClientLog: "the log of a client", incident.APIRequestCount: "APIRequestCount objects",
+	incident.Empty: "an empty file", incident.Other: "none of the files that are read",
+}
+
+// Words returns what people call a kind of file.
+func Words(k incident.Kind) string { return kinds[k] }
+
+// HeadBytes is how much of the beginning of a file Recognize needs at most.
+const HeadBytes = 256 << 10
+
+// mostLines is how many lines without a request a log may begin with.
+const mostLines = 2000
+
+// marks are what shows the kinds other than the logs of servers, in the order in which they are looked for.
+var marks = []struct {
+	kind incident.Kind
+	mark *regexp.Regexp
+}{
+	{incident.DumpRequests, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+FlowSchemaName\b`)},
+	{incident.DumpQueues, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+Index\b`)},
+	{incident.DumpLevels, regexp.MustCompile(`(?m)^[\s>|"]*PriorityLevelName[\s,;|"]+ActiveQueues\b`)},
+	{incident.TSDBDump, regexp.MustCompile(`\A\s*\{__name__="[^"]*".*\} \S+ -?\d+\r?(\n|\z)`)},
+	{incident.QueryRange, regexp.MustCompile(`\A\s*[[{][\s\S]*?"resultType"\s*:\s*"matrix"`)},
+	{incident.QueryInstant, regexp.MustCompile(`\A\s*[[{][\s\S]*?"resultType"\s*:\s*"vector"`)},
+	{incident.QueryRange, regexp.MustCompile(`\A\s*\[\s*\{\s*"metric"\s*:\s*\{[^{}]*\}\s*,\s*"values"\s*:`)},
+	{incident.QueryInstant, regexp.MustCompile(`\A\s*\[\s*\{\s*"metric"\s*:\s*\{[^{}]*\}\s*,\s*"value"\s*:`)},
+	{incident.APIRequestCount, regexp.MustCompile(`(?m)^[\s\-{,]*"?kind"?\s*:\s*"?APIRequestCount(List)?\b`)},
+	{incident.Objects, regexp.MustCompile(`(?m)["\s\-{,]kind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b|\Akind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b`)},
+	{incident.ClientLog, regexp.MustCompile(`client-side throttling|Throttling request took|server-side throttling, FlowSchema UID|Got a Retry-After|client rate limiter Wait returned an error|msg="?"?Waited before sending request`)},
+	{incident.Metrics, regexp.MustCompile(`(?m)\A(\s*#[^\n]*\n|\s*\n)*\s*# (HELP|TYPE|EOF)\b|\A(\s*#[^\n]*\n|\s*\n)*[a-zA-Z_:][\w:]*(\{[^\n]*\})?[ \t]+([-+]?[0-9.]+([eE][-+]?[0-9]+)?|NaN|[-+]?Inf)([ \t]+[-0-9.]+([eE][-+]?[0-9]+)?)?[ \t]*(#[^\n]*)?\r?(\n|\z)`)},
+}
+
+// Recognize says what a file is by how it begins, at most HeadBytes. It may be compressed with gzip.
+func Recognize(head []byte) incident.Kind {
+	text := unpackedHead(head)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return incident.Empty
+	}
+	if kind, found := requestLog(text); found {
+		return kind
+	}
+	for _, m := range marks {
+		if m.mark.Match(text) {
+			return m.kind
+		}
+	}
+	return incident.Other
+}
+
+// unpackedHead returns what the beginning of a file with gzip begins with, and other files as they are.
+func unpackedHead(head []byte) []byte {
+	if !bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		return head
+	}
+	z, err := gzip.NewReader(bytes.NewReader(head))
+	if err != nil {
+		return head
+	}
+	text, _ := io.ReadAll(io.LimitReader(z, HeadBytes)) // the end is missing
+	return text
+}
+
+// requestLog reports whether a file is a log with requests of a server, and which.
+func requestLog(head []byte) (incident.Kind, bool) {
+	year := time.Date(2026, time.July, 2, 12, 0, 0, 0, time.UTC) // any: the times are not used
+	r, err := logfile.Open(bytes.NewReader(head), "", logfile.Options{Reference: year})
+	if err != nil {
+		return "", false
+	}
+	var e serverlog.Entry
+	for range mostLines {
+		e.Reset()
+		switch err := r.Next(&e); {
+		case err == io.EOF:
+			return "", false
+		case err == nil && e.Log == serverlog.Audit:
+			return incident.AuditLog, true
+		case err == nil:
+			return incident.HTTPLog, true
+		}
+	}
+	return "", false
+}
