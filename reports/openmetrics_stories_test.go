@@ -517,3 +517,31 @@ func TestMetricsOfAnEpoch(t *testing.T) {
 		}
 	}
 }
+
+// One queue has 50 places and the level 20 seats: of 80 gets that arrive at once and execute until after the end, 10 are rejected. A
+// list of another user fits into its own queue, and waits. Rejections count as answers and as terminations.
+func TestMetricsOfAnswers(t *testing.T) {
+	narrow := users("narrow")[0]
+	get := func(arrivalMs, executionMs int, namespace string) string {
+		return fmt.Sprintf(`{"arrivalNs":%d000000,"executionNs":%d000000,"user":%q,"groups":["system:authenticated"],"verb":"get","resource":"configmaps","namespace":%q,"name":"x"}`,
+			arrivalMs, executionMs, narrow, namespace)
+	}
+	trace := []string{get(1, 5, "a")}
+	for range 80 {
+		trace = append(trace, get(21, 1000, "a"))
+	}
+	samples := sampled(t, narrowAndWide, trace, 100_000_000)
+	const labels = `{code="%d",component="apiserver",%sgroup="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"}`
+	ok, rejected := fmt.Sprintf(labels, 200, `dry_run="",`), fmt.Sprintf(labels, 429, `dry_run="",`)
+	terminated := fmt.Sprintf(labels, 429, "")
+	got := map[string]float64{}
+	for series, value := range samples[200] {
+		if strings.HasPrefix(series, "apiserver_request_") {
+			got[strings.TrimPrefix(series, "apiserver_request_")] = value
+		}
+	}
+	want := map[string]float64{"total" + ok: 1, "total" + rejected: 10, "terminations_total" + terminated: 10}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -237,14 +237,14 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 
 func sameValue(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// one returns the value of a metric that a server has once.
+// one returns the value of a metric that a server has once; the greatest, should there be several.
 func (s *snapshot) one(name string) (value float64, found bool) {
 	for id, v := range s.values {
-		if id.name == name {
-			return v, true
+		if id.name == name && (!found || v > value) {
+			value, found = v, true
 		}
 	}
-	return 0, false
+	return value, found
 }
 
 // ranMs returns for how long the process had run at a scrape, in milliseconds, as the metrics that weigh by time say it: they count

@@ -310,6 +310,8 @@ func (o *observedRun) compare(t *testing.T, view string, files []File, counts ma
 	switch restarted := slices.ContainsFunc(d.Verdict.Causes, func(c result.Cause) bool { return c.Kind == result.ByInFlightLimit }); {
 	case spills, got == worst, got == result.Unknown, o.result.Summary.Total.Arrived < judge.LeastRequests:
 	case restarted && worst == result.OK && got == result.Warning: // what flow control reports is not all that happened
+	case len(o.result.Summary.Servers) > 1 && view == "GKE" && worst == result.Harm && got == result.Warning:
+		// What a server had counted before it stopped is lost, and GKE does not give when a process started.
 	default:
 		t.Errorf("%s: status %s, want %s: %s", view, got, worst, d.Verdict.Sentence)
 	}
