@@ -117,7 +117,7 @@ func TestEveryNameIsSuggested(t *testing.T) {
 	}
 	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
-		if len(path) > 0 {
+		if len(path) > 0 && cmd.CommandPath() != "apfsim sweep merge" { // a misspelt one is a scenario for sweep
 			try(cmd.Name(), append(append([]string(nil), path[:len(path)-1]...), doubled(cmd.Name()))...)
 		}
 		cmd.InitDefaultHelpFlag()

@@ -348,7 +348,7 @@ var fileWriters = []string{
 	"run small.yaml -o OUT --replications 3",
 	"compare small.yaml small.yaml --set-head spec.workload[0].clients=2 --replications 3 -o OUT --bench OUT",
 	"sweep small.yaml --over spec.workload[w].clients=1,2 --replications 2 -o OUT",
-	"merge shards/0 shards/1 -o OUT",
+	"sweep merge shards/0 shards/1 -o OUT",
 	"collisions --chart OUT/table.svg",
 }
 
