@@ -124,7 +124,9 @@ func count(x float64) report.Cell {
 func (d *Diagnosis) levelTable() *report.Table {
 	columns := report.Definition[incident.LevelUse]{
 		{Column: report.Column{Title: "Priority level", Short: "priority level", Left: true}, Cell: func(u *incident.LevelUse) report.Cell { return report.Word(u.PriorityLevel) }},
-		{Column: report.Column{Title: "Requests", Short: "requests"}, Cell: func(u *incident.LevelUse) report.Cell { return count(u.Requests) }},
+		{Column: report.Column{Title: "Requests", Short: "requests"}, Cell: func(u *incident.LevelUse) report.Cell {
+			return number(u.Requests, func(n float64) string { return format.Whole(int64(n)) })
+		}},
 		{Column: report.Column{Title: "Rejected", Short: "rejected"}, Cell: func(u *incident.LevelUse) report.Cell { return count(sum(u.Rejected)) }},
 		{Column: report.Column{Title: "Wait p99", Short: "wait p99"}, Cell: func(u *incident.LevelUse) report.Cell { return waitCell(u.WaitP99) }},
 		{Column: report.Column{Title: "Seats used", Short: "used"}, Cell: func(u *incident.LevelUse) report.Cell { return number(u.Used, format.Percent) }},
@@ -161,7 +163,9 @@ func (d *Diagnosis) schemaTable() *report.Table {
 	columns := report.Definition[incident.SchemaUse]{
 		{Column: report.Column{Title: "FlowSchema", Short: "FlowSchema", Left: true}, Cell: func(u *incident.SchemaUse) report.Cell { return report.Word(u.FlowSchema) }},
 		{Column: report.Column{Title: "Priority level", Short: "priority level", Left: true}, Cell: func(u *incident.SchemaUse) report.Cell { return report.Word(u.PriorityLevel) }},
-		{Column: report.Column{Title: "Requests", Short: "requests"}, Cell: func(u *incident.SchemaUse) report.Cell { return count(u.Requests) }},
+		{Column: report.Column{Title: "Requests", Short: "requests"}, Cell: func(u *incident.SchemaUse) report.Cell {
+			return number(u.Requests, func(n float64) string { return format.Whole(int64(n)) })
+		}},
 		{Column: report.Column{Title: "Requests per second", Short: "per second"}, Cell: func(u *incident.SchemaUse) report.Cell { return number(u.Rate, format.Number) }},
 		{Column: report.Column{Title: "Rejected", Short: "rejected"}, Cell: func(u *incident.SchemaUse) report.Cell { return count(sum(u.Rejected)) }},
 		{Column: report.Column{Title: "Wait p99", Short: "wait p99"}, Cell: func(u *incident.SchemaUse) report.Cell { return waitCell(u.WaitP99) }},

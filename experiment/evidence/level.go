@@ -18,6 +18,7 @@ type group struct {
 	level, schema string // schema is "" for all of the level
 
 	dispatched, rejected float64
+	uncounted            bool               // the metrics do not say how many requests were dispatched
 	reasons              map[string]float64 // of rejections
 	waits                scrape.Histogram   // of the dispatched requests and of those that timed out
 	width                mean               // seats
@@ -146,6 +147,7 @@ func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of 
 	g.waits, _ = s.histogram(waitSeconds, from, to, executed)
 	if g.dispatched, known = s.during(dispatchedTotal, from, to, of); !known && len(s.series[dispatchedTotal]) == 0 {
 		g.dispatched, _ = s.during(waitSeconds+"_count", from, to, executed)
+		g.uncounted = len(s.series[waitSeconds+"_count"]) == 0
 		for _, reason := range timeouts {
 			g.dispatched = max(0, g.dispatched-g.reasons[reason])
 		}
@@ -185,6 +187,7 @@ func (s *server) groupOf(levelName, schema string, from, to int) *group {
 	return g
 }
 
+// arrived returns how many requests were dispatched or rejected; those that were rejected if it is uncounted.
 func (g *group) arrived() float64 { return g.dispatched + g.rejected }
 
 // window returns the indexes of the growths of all that was observed.

@@ -133,6 +133,14 @@ func (g *group) waitBounds() *[2]*float64 {
 	return nil
 }
 
+// requests returns how many requests were dispatched or rejected, nil if that is not known.
+func (g *group) requests() *float64 {
+	if g.uncounted {
+		return nil
+	}
+	return orNil(g.arrived())
+}
+
 // addUse adds the rows of a level and of its FlowSchemas.
 func (s *server) addUse(e *evidence, l *level, several bool) {
 	instance := ""
@@ -140,7 +148,7 @@ func (s *server) addUse(e *evidence, l *level, several bool) {
 		instance = s.name
 	}
 	if l.arrived() > 0 || l.used.known() && l.used.sum > 0 {
-		u := incident.LevelUse{PriorityLevel: l.level, Instance: instance, Requests: l.arrived(), Rejected: l.reasons, WaitP99: l.waitBounds(),
+		u := incident.LevelUse{PriorityLevel: l.level, Instance: instance, Requests: l.requests(), Rejected: l.reasons, WaitP99: l.waitBounds(),
 			Used: orNil(l.used.value()), Demand: orNil(l.demand.value())}
 		if l.used.known() {
 			u.Full = &l.full
@@ -154,8 +162,8 @@ func (s *server) addUse(e *evidence, l *level, several bool) {
 		e.levels = append(e.levels, u)
 	}
 	for _, g := range l.schemas {
-		u := incident.SchemaUse{FlowSchema: g.schema, PriorityLevel: g.level, Instance: instance, Requests: g.arrived(), Rejected: g.reasons, WaitP99: g.waitBounds()}
-		if ms := s.lengthMs(); ms > 0 {
+		u := incident.SchemaUse{FlowSchema: g.schema, PriorityLevel: g.level, Instance: instance, Requests: g.requests(), Rejected: g.reasons, WaitP99: g.waitBounds()}
+		if ms := s.lengthMs(); ms > 0 && !g.uncounted {
 			u.Rate = orNil(g.arrived() / float64(ms) * 1000)
 		}
 		if g.seats.known() {
@@ -193,6 +201,9 @@ func (e *evidence) wantMore(servers []*server) {
 			missing[m.tells] = true
 			e.unknown = append(e.unknown, fmt.Sprintf("%s: there is no %s.", strings.ToUpper(m.tells[:1])+m.tells[1:], strings.TrimSuffix(strings.TrimSuffix(m.name, "_count"), "_bucket")))
 		}
+	}
+	if !alone && !slices.ContainsFunc(servers, func(s *server) bool { return s.startMs > 0 }) {
+		e.unknown = append(e.unknown, "Whether a server restarted: there is no process_start_time_seconds, and what a server counted just before it stopped is lost.")
 	}
 	if cloud := cloudOf(servers); cloud != "" && len(missing) > 0 {
 		e.unknown = append(e.unknown, cloud)

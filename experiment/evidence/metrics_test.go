@@ -201,7 +201,7 @@ func TestRestartInASeries(t *testing.T) {
 		text += s.text(`instance="a"`, at)
 	}
 	d := diagnosed(t, textFile("a", text))
-	if d.Verdict.Status != result.Unknown || d.Verdict.Causes[0].Kind != result.ByStoppedServer || d.Schemas[0].Requests != 300*19 {
+	if d.Verdict.Status != result.Unknown || d.Verdict.Causes[0].Kind != result.ByStoppedServer || *d.Schemas[0].Requests != 300*19 {
 		t.Errorf("got %s %q and %+v, want unknown, a restart, and 5700 requests", d.Verdict.Status, d.Verdict.Sentence, d.Schemas)
 	}
 }
@@ -297,6 +297,15 @@ func TestChosenSeriesDoNotTellWhatIsMissing(t *testing.T) {
 	d := diagnosed(t, textFile("f", `[{"metric":{"__name__":"apiserver_flowcontrol_dispatched_requests_total","priority_level":"workload-low","flow_schema":"a"},"values":[[1,"0"],[61,"1000"]]}]`))
 	if d.Verdict.Status != result.Unknown || !strings.Contains(d.Verdict.Sentence, "do not say whether requests were rejected") {
 		t.Errorf("got %s %q, want unknown", d.Verdict.Status, d.Verdict.Sentence)
+	}
+}
+
+// An excerpt of metrics has the rejected requests only, as people send it. That they were all is not said.
+func TestRejectionsWithoutWhatWasDispatched(t *testing.T) {
+	d := diagnosed(t, textFile("m", `apiserver_flowcontrol_rejected_requests_total{flow_schema="service-accounts",priority_level="workload-low",reason="time-out"} 100`+"\n"))
+	want := "100 requests of workload-low were rejected since the start of the server (time-out); of how many is not in these metrics."
+	if v := d.Verdict; v.Status != result.Warning || v.Sentence != want || v.Harmed[0].Sent != 0 || d.Schemas[0].Requests != nil {
+		t.Errorf("got %s %q, %+v, %+v; want a warning, and %q", v.Status, v.Sentence, v.Harmed, d.Schemas, want)
 	}
 }
 

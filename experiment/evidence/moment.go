@@ -499,7 +499,7 @@ func concludeDumps(e *evidence) {
 	if requests != nil {
 		details = requests.has("UserName")
 	}
-	e.want(requests == nil, dumpOfRequests, "whose requests wait, for how long, and who shares whose queues")
+	e.want(requests == nil, dumpRequests, "whose requests wait, for how long, and who shares whose queues")
 	e.want(requests != nil && !details, "the same dump_requests with ?includeRequestDetails=1", "the user, the verb and the path of each request")
 	e.want(m.dumps[levelsDump] == nil, "dump_priority_levels", "how many requests of each priority level were rejected, from 1.27 on")
 	e.want(true, "two scrapes of /metrics of this server, a minute apart", "whether it goes on, whether executions became longer, and the limits of the levels at that time")
@@ -659,9 +659,6 @@ func (m *moment) find(e *evidence, l *levelNow) {
 	}
 }
 
-// dumpOfRequests is the command for the dump that says most.
-const dumpOfRequests = "kubectl get --raw '/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1'"
-
 // lookFor says what to find out before a change, where the dumps show no mechanism.
 func (l *levelNow) lookFor() []result.Remedy {
 	r := result.Remedy{Remedy: result.NoChange, Causes: []string{}}
@@ -675,7 +672,7 @@ func (l *levelNow) lookFor() []result.Remedy {
 	case l.listed && l.waiting() > 0:
 		r.Sentence = fmt.Sprintf("First find out what fills the seats of %s: two scrapes of /metrics tell whether it has too few, or lent some, or executions became longer.", l.name)
 	default:
-		r.Sentence = fmt.Sprintf("First find out whose requests of %s wait, while they do: %s.", l.name, dumpOfRequests)
+		r.Sentence = fmt.Sprintf("First find out whose requests of %s wait, while they do: %s.", l.name, dumpRequests)
 	}
 	return []result.Remedy{r}
 }
@@ -734,7 +731,7 @@ func (l *levelNow) cause(e *evidence) (*result.Cause, []result.Remedy) {
 		if l.shape.assumed {
 			assumed = "its hand in a new cluster"
 		}
-		c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByWideLists}, dumpOfRequests
+		c.Or, c.Confirm = []result.Kind{result.ByLending, result.BySeats, result.ByExecution, result.ByWideLists}, dumpRequests
 		c.Sentence = fmt.Sprintf("%s in %s of %s. One flow has the %s of %s: one flow, or few, can have sent all of them; dump_requests says which.",
 			many(waiting, "request waits", "requests wait"), format.Counted(int(active), "queue"), l.name, format.Counted(int(hand), "queue"), assumed)
 		return c, []result.Remedy{{Remedy: result.LimitClient, Sentence: "Find that flow with dump_requests, and let it send less at a time."},

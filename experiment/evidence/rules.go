@@ -153,6 +153,9 @@ func (s *server) finding(l *level, all []*level, others [][]*level, at string) *
 		judged = append(judged, *judgedGroup(g))
 	}
 	status, decided := judge.Decide(judged)
+	if l.uncounted && status == result.Harm { // of how many requests they are is not known
+		status, decided = result.Warning, nil
+	}
 	if status == result.OK {
 		return nil
 	}
@@ -174,7 +177,9 @@ func (s *server) finding(l *level, all []*level, others [][]*level, at string) *
 			when = fmt.Sprintf("between %s and %s", clock(fromMs), clock(toMs+999))
 		}
 	}
-	if l.rejected > 0 {
+	if l.uncounted && l.rejected > 0 {
+		f.Sentence = fmt.Sprintf("%s of %s%s %s rejected %s (%s); of how many is not in these metrics", result.RequestCount(int64(l.rejected)), l.level, at, judge.Were(int64(l.rejected)), when, l.reasonsText())
+	} else if l.rejected > 0 {
 		n, of := int64(l.rejected), int64(l.arrived())
 		f.Sentence = fmt.Sprintf("%s of the %s of %s%s %s rejected %s (%s)", judge.ShareText(n, of), result.RequestCount(of), l.level, at, judge.Were(n), when, l.reasonsText())
 		if waited && judgedGroup(&l.group).WaitP99Ns >= longWaitNs {
@@ -190,6 +195,9 @@ func (s *server) finding(l *level, all []*level, others [][]*level, at string) *
 		}
 		h := result.Harmed{Workload: g.schema, Name: g.schema, Level: l.level, Flows: 1, Sent: j.Arrived, Served: j.Arrived - j.NotServed,
 			NotServed: result.NotServed{Rejected: j.NotServed}, Causes: []string{}}
+		if l.uncounted {
+			h.Sent, h.Served = 0, 0
+		}
 		if low, high, known := g.waitP99(); known && !math.IsInf(high, 1) {
 			lowNs, highNs := int64(low*1e9), int64(high*1e9)
 			h.WaitP99Ns, h.WaitP99HighNs = &lowNs, &highNs

@@ -36,7 +36,7 @@ type SchemaUse struct {
 	PriorityLevel string             `json:"priorityLevel"`
 	Instance      string             `json:"instance,omitempty"` // of several servers
 	Rate          *float64           `json:"rate"`               // requests per second that were dispatched or rejected
-	Requests      float64            `json:"requests"`           // that were dispatched or rejected
+	Requests      *float64           `json:"requests"`           // that were dispatched or rejected
 	Rejected      map[string]float64 `json:"rejected"`           // by reason
 	WaitP99       *[2]*float64       `json:"waitP99"`            // seconds, the bounds of its bucket; the upper one is null in the last bucket
 	Seats         *float64           `json:"seats"`              // in use, the mean of the samples
@@ -47,7 +47,7 @@ type SchemaUse struct {
 type LevelUse struct {
 	PriorityLevel string             `json:"priorityLevel"`
 	Instance      string             `json:"instance,omitempty"` // of several servers
-	Requests      float64            `json:"requests"`           // that were dispatched or rejected
+	Requests      *float64           `json:"requests"`           // that were dispatched or rejected
 	Rejected      map[string]float64 `json:"rejected"`           // by reason
 	WaitP99       *[2]*float64       `json:"waitP99"`            // as SchemaUse.WaitP99
 	Used          *float64           `json:"used"`               // seats in use, of the current limit; the average over the time

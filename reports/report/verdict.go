@@ -108,7 +108,7 @@ func harmedColumns(v *result.Overall) Definition[result.Harmed] {
 // notServedCell is how many requests were not served, and their part of those that were sent.
 func notServedCell(n, sent int64) Cell {
 	c := countCell(n)
-	if n > 0 {
+	if n > 0 && sent > 0 { // of how many, is not always known
 		c.Text += " (" + format.ShareOf(n, sent) + ")"
 	}
 	return c
