@@ -21,7 +21,7 @@ import (
 // Sample is one value of a metric.
 type Sample struct {
 	Value  float64
-	AtMs   int64 // since 1970; 0 if the line has no time, and of Read, which leaves times out
+	AtMs   int64            // since 1970; 0 if the line has no time, and of Read, which leaves times out
 	labels []*dto.LabelPair // sorted by name
 }
 
