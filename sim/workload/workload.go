@@ -8,7 +8,7 @@
 //     what its watches have received, and says what to send and when to be woken. It knows neither a simulated nor a
 //     real server. The fields of [Behaviour] are the kinds that there are.
 //
-// All send, retry and back off in exchange.go. [NewClients] makes the clients of a run, which send to a network, to a
+// All send in exchange.go, and send again in retry.go. [NewClients] makes the clients of a run, which send to a network, to a
 // simulated server or to a real one.
 //
 // Every client draws from random streams of its own, one for each purpose, so that what becomes of its requests at the
