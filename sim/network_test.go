@@ -40,7 +40,7 @@ func proportion(t *testing.T, what string, n, all int, p float64) {
 // chooses one of the others at random. When server k has stopped, its share of the clients is divided among the
 // other n-1. At the end the server that was restarted last has none, and before it stopped it had most.
 func TestSharesAfterARollingRestart(t *testing.T) {
-	const clients, seeds = 300, 5
+	const clients, seeds = 300, 20
 	for n, want := range map[int][]float64{
 		2: {1, 0},
 		3: {5. / 8, 3. / 8, 0},
