@@ -19,18 +19,24 @@ import (
 // diagnoseFormats are the formats of a diagnosis.
 var diagnoseFormats = []string{"text", "json", "markdown"}
 
+// diagnoseFlags are the flags of diagnose.
+type diagnoseFlags struct {
+	importFlags
+	client, form, failOn, prometheus string
+	verbose                          bool
+}
+
 func newDiagnose() *cobra.Command {
-	logs := importFlags{logs: "auto"}
-	var client, form, failOn, prometheus string
-	var verbose bool
+	flags := diagnoseFlags{importFlags: importFlags{logs: "auto"}}
 	cmd := &cobra.Command{
 		Use:   "diagnose [SERVER=]FILE...",
 		Short: "Say who was hurt in the logs of a server, by whom, when and how",
 		Long: `Say who was hurt in the logs of a server, by whom, when and how. FILE is an audit log or the log of
 kube-apiserver, as for 'apfsim import'; an audit log alone is enough. Without a log, FILE is the metrics of
-a server: two scrapes of /metrics, a series of them, or answers of Prometheus. They say which priority
-level and which FlowSchema were hurt, when and why, and do not name users. Each file is recognized by its
-content.
+a server (two scrapes of /metrics, a series of them, or answers of Prometheus), dumps of
+/debug/api_priority_and_fairness, or the log of a client. Metrics say which priority level and which
+FlowSchema were hurt, when and why, and do not name users; dumps with details do. Each file is recognized
+by its content.
 
 With a log, the command imports the logs, replays them, and compares the replay with the logs. What the logs
 themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
@@ -42,46 +48,46 @@ is fitted to the logs, too.`,
   apfsim diagnose audit.log kube-apiserver.log --client app --format markdown
   apfsim diagnose before.txt after.txt -v`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if prometheus != "" {
+			if flags.prometheus != "" {
 				return noArguments(cmd, args)
 			}
 			return atLeastOne("a file of a server: a log, metrics, a dump")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runDiagnose(cmd, args, &logs, client, form, failOn, prometheus, verbose)
+			return runDiagnose(cmd, args, &flags)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&logs.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
-	f.StringVar(&client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
-	f.StringVar(&prometheus, "prometheus", "", "`URL` of a Prometheus to ask in the place of files; --from and --to are times, by default the last hour. The queries are printed with -v")
-	f.StringVar(&form, "format", "text", "output `FORMAT`: text, json or markdown")
-	f.StringVar(&failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
-	addVerbose(f, &verbose)
-	logs.addLogs(f)
+	f.StringVarP(&flags.out, "out", "o", "", "`DIR` for diagnosis.html, diagnosis.json, change.yaml and the files of the import; it is created if it does not exist")
+	f.StringVar(&flags.client, "client", "", "`NAME` of a user: the diagnosis is about its requests and those that share queues with them")
+	f.StringVar(&flags.prometheus, "prometheus", "", "`URL` of a Prometheus to ask in the place of files; --from and --to are times, by default the last hour. The queries are printed with -v")
+	f.StringVar(&flags.form, "format", "text", "output `FORMAT`: text, json or markdown")
+	f.StringVar(&flags.failOn, "fail-on", "", "`STATUS` from which on the exit status is 99: harm or warning")
+	addVerbose(f, &flags.verbose)
+	flags.addLogs(f)
 	return cmd
 }
 
-func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, form, failOn, prometheus string, verbose bool) error {
-	if err := oneOf("format", form, diagnoseFormats); err != nil {
+func runDiagnose(cmd *cobra.Command, args []string, flags *diagnoseFlags) error {
+	if err := oneOf("format", flags.form, diagnoseFormats); err != nil {
 		return invalid(err)
 	}
-	if failOn != "" {
-		if err := oneOf("fail-on", failOn, []string{string(result.Harm), string(result.Warning)}); err != nil {
+	if flags.failOn != "" {
+		if err := oneOf("fail-on", flags.failOn, []string{string(result.Harm), string(result.Warning)}); err != nil {
 			return invalid(err)
 		}
 	}
-	if prometheus != "" {
-		return askPrometheus(cmd, prometheus, flags, form, failOn, verbose)
+	if flags.prometheus != "" {
+		return askPrometheus(cmd, flags)
 	}
 	files, err := recognizeFiles(cmd, args)
 	if err != nil {
 		return invalid(err)
 	}
 	if files.withoutRequests() {
-		return runEvidence(cmd, files.files(), flags, form, failOn, verbose)
+		return runEvidence(cmd, files.files(), flags)
 	}
-	args, notes := files.logs(flags)
+	args, notes := files.logs(&flags.importFlags)
 	for _, note := range notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}
@@ -90,7 +96,7 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 		return invalid(err)
 	}
 	options.Files = files.sources()
-	printAll(cmd.ErrOrStderr(), "note", append(files.unused(), options.Settings.Notes...))
+	printAll(cmd.ErrOrStderr(), "note", options.Settings.Notes)
 	printAll(cmd.ErrOrStderr(), "warning", options.Settings.Warnings)
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -101,31 +107,31 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *importFlags, client, 
 	}
 	steps := newSteps(cmd.ErrOrStderr(), false)
 	options.Progress = steps.next
-	diagnosis, err := incident.Diagnose(ctx, options, client)
+	diagnosis, err := incident.Diagnose(ctx, options, flags.client)
 	steps.clear()
 	if err != nil {
 		return importError(ctx, err)
 	}
 	printAll(cmd.ErrOrStderr(), "warning", diagnosis.Warnings())
 	document := diagnosis.Document()
-	if form == "markdown" || verbose {
+	if flags.form == "markdown" || flags.verbose {
 		document = diagnosis.Brief()
 	}
 	document.Next = "the same command with -o DIR, which writes a page, and files to replay"
 	if flags.out != "" {
 		document.Next = "apfsim run " + quoted(filepath.Join(flags.out, incident.ScenarioFile))
 	}
-	return writeDiagnosis(cmd, document, diagnosis.Verdict.Status, form, failOn, verbose)
+	return writeDiagnosis(cmd, document, diagnosis.Verdict.Status, flags)
 }
 
 // writeDiagnosis prints a diagnosis, and fails if its status is as bad as a flag says.
-func writeDiagnosis(cmd *cobra.Command, document *report.Document, status result.Status, form, failOn string, verbose bool) error {
+func writeDiagnosis(cmd *cobra.Command, document *report.Document, status result.Status, flags *diagnoseFlags) error {
 	text := textOptions(cmd.OutOrStdout(), false)
-	text.Brief = !verbose
-	if err := render.Write(cmd.OutOrStdout(), document, form, text); err != nil {
+	text.Brief = !flags.verbose
+	if err := render.Write(cmd.OutOrStdout(), document, flags.form, text); err != nil {
 		return err
 	}
-	if failOn != "" && !result.Status(failOn).Worse(status) {
+	if flags.failOn != "" && !result.Status(flags.failOn).Worse(status) {
 		return &failure{status: statusThreshold}
 	}
 	return nil

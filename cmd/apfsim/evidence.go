@@ -2,19 +2,17 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"apfsim/document"
 	"apfsim/experiment/evidence"
 	"apfsim/experiment/incident"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
 	"apfsim/sim/trace/logfile"
 	"apfsim/sim/trace/requests"
@@ -39,49 +37,23 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err erro
 	for i := range sources {
 		s, f := &sources[i], &all[i]
 		f.arg, f.Name = args[i], s.Name
-		f.Open = func() (io.ReadCloser, error) { return os.Open(s.Name) }
-		var head []byte
 		if s.Stream {
 			f.Open = func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
-			head, err = stdin.Peek(evidence.HeadBytes)
+			head, err := stdin.Peek(evidence.HeadBytes)
+			if err != nil && err != io.EOF {
+				wrong = append(wrong, err)
+			}
+			f.Kind = evidence.Recognize(head)
+			f.answer = evidence.IsAnswer(f.Kind, head)
 			cmd.SetIn(stdin) // from its beginning
-		} else {
-			head, err = headOf(f.Open)
+			continue
 		}
-		if err != nil && err != io.EOF {
+		f.Open = func() (io.ReadCloser, error) { return os.Open(s.Name) }
+		if f.Kind, f.answer, err = evidence.RecognizeFile(f.Open); err != nil {
 			wrong = append(wrong, err)
 		}
-		f.Kind = evidence.Recognize(head)
-		f.answer = f.Kind == incident.Other && evidence.IsAnswer(head)
 	}
-	all.searchClients()
 	return all, errors.Join(wrong...)
-}
-
-// searchClients looks for lines of clients in the rest of files that begin with others, but not of standard input.
-func (all recognized) searchClients() {
-	for i := range all {
-		if f := &all[i]; f.Kind == incident.Other && !strings.HasSuffix(f.arg, "-") {
-			if r, err := f.Open(); err == nil {
-				if evidence.HasClientLines(r) {
-					f.Kind = incident.ClientLog
-				}
-				r.Close()
-			}
-		}
-	}
-}
-
-// headOf returns the beginning of a file.
-func headOf(open func() (io.ReadCloser, error)) ([]byte, error) {
-	r, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	var head bytes.Buffer
-	_, err = io.CopyN(&head, r, evidence.HeadBytes)
-	return head.Bytes(), err
 }
 
 func isLog(k incident.Kind) bool { return k == incident.AuditLog || k == incident.HTTPLog }
@@ -104,7 +76,7 @@ func (all recognized) withoutRequests() bool {
 func (all recognized) logs(flags *importFlags) (args, notes []string) {
 	var config []string
 	note := func(f *evidence.File, text string) {
-		notes = append(notes, fmt.Sprintf("%s: is taken for %s, %s", f.Name, evidence.Words(f.Kind), text))
+		notes = append(notes, fmt.Sprintf("%s: is %s, %s", f.Name, evidence.Words(f.Kind), text))
 	}
 	for i := range all {
 		switch f := &all[i]; f.Kind {
@@ -112,20 +84,20 @@ func (all recognized) logs(flags *importFlags) (args, notes []string) {
 			args = append(args, f.arg)
 		case incident.Metrics:
 			if flags.metrics != "" {
-				note(&f.File, "and left out, as others are given")
+				note(&f.File, "which is not used, as others are given")
 				continue
 			}
 			flags.metrics = f.Name
-			note(&f.File, "as of --metrics")
+			note(&f.File, "which is taken as --metrics")
 		case incident.Objects:
 			if len(flags.config) > 0 {
-				note(&f.File, "and left out, as --config is given")
+				note(&f.File, "which is not used, as --config is given")
 				continue
 			}
 			config = append(config, f.Name)
-			note(&f.File, "as of --config")
+			note(&f.File, "which is taken as --config")
 		default:
-			note(&f.File, "and left out: the log says more")
+			note(&f.File, "which is not used beside the log of a server; diagnose it without the log")
 		}
 	}
 	flags.config = append(flags.config, config...)
@@ -151,7 +123,7 @@ func (all recognized) files() (files []evidence.File) {
 var onlyLogs = []string{"server", "config", "metrics", "zone", "year", "strict", "client"}
 
 // runEvidence diagnoses a server without a log of its requests.
-func runEvidence(cmd *cobra.Command, files []evidence.File, flags *importFlags, form, failOn string, verbose bool) error {
+func runEvidence(cmd *cobra.Command, files []evidence.File, flags *diagnoseFlags) error {
 	for _, name := range onlyLogs {
 		if cmd.Flags().Changed(name) {
 			return invalid(fmt.Errorf("--%s: is about the log of a server, and none of the files is one", name))
@@ -159,24 +131,38 @@ func runEvidence(cmd *cobra.Command, files []evidence.File, flags *importFlags, 
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	var p paths
+	for i := range files {
+		p.read(files[i].Name)
+	}
+	p.folder("--out: ", flags.out, incident.PageFile, incident.DiagnosisFile)
+	var made atomicfile.Set
+	defer made.Discard()
+	if err := p.prepare(cmd, &made); err != nil {
+		return err
+	}
 	d, err := evidence.Diagnose(ctx, files)
 	if err != nil {
 		return importError(ctx, err)
 	}
 	document := d.Document()
 	if flags.out != "" {
-		if err := d.Write(flags.out); err != nil {
+		list := d.Files()
+		if err := list.AddTo(&made, flags.out); err != nil {
+			return err
+		}
+		if err := made.Commit(); err != nil {
 			return err
 		}
 	} else {
 		document.Next = "the same command with -v, or with -o DIR, which writes a page"
 	}
-	return writeDiagnosis(cmd, document, d.Verdict.Status, form, failOn, verbose)
+	return writeDiagnosis(cmd, document, d.Verdict.Status, flags)
 }
 
 // askPrometheus diagnoses servers by the metrics that a Prometheus has of them.
-func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, failOn string, verbose bool) error {
-	p := evidence.Prometheus{URL: url, To: time.Now()}
+func askPrometheus(cmd *cobra.Command, flags *diagnoseFlags) error {
+	p := evidence.Prometheus{URL: flags.prometheus, To: time.Now()}
 	var wrong []error
 	parse := func(flag, text string, into *time.Time) {
 		if text == "" {
@@ -194,7 +180,7 @@ func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, fai
 	if len(wrong) > 0 {
 		return invalid(errors.Join(wrong...))
 	}
-	if verbose {
+	if flags.verbose {
 		p.Asked = func(query string) { fmt.Fprintln(cmd.ErrOrStderr(), "query: "+query) }
 	}
 	ctx, stop := interruptible(cmd)
@@ -206,17 +192,5 @@ func askPrometheus(cmd *cobra.Command, url string, flags *importFlags, form, fai
 	case err != nil:
 		return fmt.Errorf("--prometheus: %w", err)
 	}
-	return runEvidence(cmd, files, flags, form, failOn, verbose)
-}
-
-// unused says which files are not used beside the log of a server.
-func (all recognized) unused() (notes document.Errors) {
-	for i := range all {
-		switch f := &all[i]; f.Kind {
-		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty, incident.Metrics, incident.Objects:
-		default:
-			notes.Add(document.Position{File: f.Name}, "", "is %s, which is not used beside the log of a server; diagnose it without the log", evidence.Words(f.Kind))
-		}
-	}
-	return notes
+	return runEvidence(cmd, files, flags)
 }

@@ -85,6 +85,13 @@ are no longer served.`,
 	return cmd
 }
 
+func (f *upgradeFlags) checkServers() error {
+	if f.servers < 1 || f.servers > server.MostReplicas {
+		return fmt.Errorf("--servers: %d: want 1 to %d", f.servers, server.MostReplicas)
+	}
+	return nil
+}
+
 // options checks the flags and reads the files.
 func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Options, err error) {
 	if err := oneOf("format", f.config.format, upgradeFormats); err != nil {
@@ -113,8 +120,8 @@ func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Opt
 		return o, fmt.Errorf("--probability: %v: want a probability from 0.5 to 0.999, such as 0.9", f.probability)
 	}
 	o.Probability = f.probability
-	if f.servers < 1 || f.servers > server.MostReplicas {
-		return o, fmt.Errorf("--servers: %d: want 1 to %d", f.servers, server.MostReplicas)
+	if err := f.checkServers(); err != nil {
+		return o, err
 	}
 	o.Servers = f.servers
 	if o.ServerLimit, err = f.config.limit(); err != nil {
@@ -220,11 +227,11 @@ func runMaintenance(cmd *cobra.Command, args []string, flags *upgradeFlags) erro
 			return invalid(fmt.Errorf("--%s: has no meaning with --only-objects, which runs nothing", name))
 		}
 	}
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return invalid(errors.New("CONFIG is missing; want an export of the flow-control objects, a folder of files, or - for standard input"))
-	case flags.servers < 1 || flags.servers > server.MostReplicas:
-		return invalid(fmt.Errorf("--servers: %d: want 1 to %d", flags.servers, server.MostReplicas))
+	}
+	if err := flags.checkServers(); err != nil {
+		return invalid(err)
 	}
 	in := advice.MaintenanceInput{Servers: flags.servers}
 	var err error

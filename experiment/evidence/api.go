@@ -15,16 +15,17 @@ import (
 	"time"
 
 	"apfsim/experiment/incident"
+	"apfsim/lint/metrics"
 	"apfsim/reports/format"
 )
 
 // selectors are the queries of Prometheus.Ask: one for each metric, so that no answer is too large.
 var selectors = []string{
-	rejectedTotal, dispatchedTotal, waitSeconds + `_bucket{execute="true"}`, waitSeconds + `_count{execute="true"}`, executeSeconds + "_sum", executeSeconds + "_count",
-	queueLength + "_bucket", estimatedSeats + "_sum", estimatedSeats + "_count", estimatedSeats + `_bucket{le="1"}`, noAccommodation,
-	utilization + "_sum", utilization + "_count", utilization + `_bucket{le=~"0.99|1|1.0"}`, requestUse + `_sum{phase="waiting"}`, requestUse + `_count{phase="waiting"}`,
-	demandSeats + "_sum", demandSeats + "_count", nominalLimit, oldLimit, lowerLimit, upperLimit, currentLimit, demandAverage, demandHigh, demandSmoothed,
-	executingSeats, oldSeats, inQueue, requestTotal + `{code="429"}`,
+	metrics.RejectedTotal, metrics.DispatchedTotal, metrics.WaitSeconds + `_bucket{execute="true"}`, metrics.WaitSeconds + `_count{execute="true"}`, metrics.ExecutionSeconds + "_sum", metrics.ExecutionSeconds + "_count",
+	metrics.QueueLength + "_bucket", metrics.EstimatedSeats + "_sum", metrics.EstimatedSeats + "_count", metrics.EstimatedSeats + `_bucket{le="1"}`, metrics.NoAccommodation,
+	metrics.SeatUtilization + "_sum", metrics.SeatUtilization + "_count", metrics.SeatUtilization + `_bucket{le=~"0.99|1|1.0"}`, metrics.RequestUtilization + `_sum{phase="waiting"}`, metrics.RequestUtilization + `_count{phase="waiting"}`,
+	metrics.DemandSeats + "_sum", metrics.DemandSeats + "_count", metrics.NominalLimit, metrics.ConcurrencyLimit, metrics.LowerLimit, metrics.UpperLimit, metrics.CurrentLimit, metrics.DemandAverage, metrics.DemandHigh, metrics.DemandSmoothed,
+	metrics.ExecutingSeats, metrics.ConcurrencyInUse, metrics.InQueue, requestTotal + `{code="429"}`,
 }
 
 // Prometheus is a server of Prometheus' HTTP API, of which samples are read.
@@ -94,7 +95,7 @@ func (p *Prometheus) query(ctx context.Context, api *url.URL, query string) ([]b
 		queried
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return nil, fmt.Errorf("the answer to %s %s", query, OtherText(text))
+		return nil, fmt.Errorf("the answer to %s %s", query, otherText(text))
 	}
 	if answer.Error != "" || response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the query %s failed: %s", query, cmp.Or(format.Printable(answer.Error), response.Status))

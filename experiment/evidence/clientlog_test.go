@@ -76,7 +76,7 @@ func TestFormsOfARetry(t *testing.T) {
 		}
 	}
 	// The objects say which FlowSchema it is.
-	const schema = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: flowcontrol.apiserver.k8s.io/v1\n  kind: FlowSchema\n  metadata: {name: service-accounts, uid: " + uid + "}\n"
+	const schema = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: flowcontrol.apiserver.k8s.io/v1\n  kind: FlowSchema\n  metadata: {name: service-accounts, uid: " + uid + "}\n  spec: {priorityLevelConfiguration: {name: workload-low}, matchingPrecedence: 9000}\n"
 	log := `Waited for 1.2s, ` + reason + ` - request: GET:https://10.0.0.1/api/v1/nodes`
 	expect(t, "without objects", mustDiagnose(t, "c.log", log).said(), "1 answer 429 (the FlowSchema with the UID "+uid+")", "kubectl get flowschemas -o yaml", "PodDisruptionBudget")
 	expect(t, "with objects", mustDiagnose(t, "c.log", log, "o.yaml", schema).said(), "warning", "Requests of the client of c.log had to be sent again, after 1 answer 429 (FlowSchema service-accounts)")
@@ -144,7 +144,7 @@ func TestCutLinesOfClients(t *testing.T) {
 func TestClientLinesAfterOthers(t *testing.T) {
 	others := strings.Repeat("I0316 07:39:26.543144       1 adapter.go:108] reconciled an object\n", 5000)
 	for text, want := range map[string]bool{others + line121: true, others: false, others + "I0716 09:58:10.1 1 httplog.go:134] \"HTTP\" verb=\"GET\"\n" + line121: false} {
-		if got := HasClientLines(strings.NewReader(text)); got != want || Recognize([]byte(text)[:HeadBytes]) != incident.Other {
+		if got := hasClientLines(strings.NewReader(text)); got != want || Recognize([]byte(text)[:HeadBytes]) != incident.Other {
 			t.Errorf("%.200q: %t as %s", text[len(others):], got, Recognize([]byte(text)[:HeadBytes]))
 		}
 	}

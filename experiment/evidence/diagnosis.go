@@ -75,7 +75,6 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	}
 	for i := range opened {
 		o := &opened[i]
-		e.learn(o)
 		e.beginMs = o.beginMs
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
@@ -137,13 +136,13 @@ func unread(kind incident.Kind, text []byte) string {
 	case incident.Empty:
 		return "is empty"
 	case incident.Other:
-		return OtherText(text) + "; want the log of a server or of a client, metrics, a dump, or flow-control objects"
+		return otherText(text) + "; want the log of a server or of a client, metrics, a dump, or flow-control objects"
 	}
 	return "is " + Words(kind) + ", from which alone nothing is concluded"
 }
 
-// OtherText says what a file is that is of no kind that is read.
-func OtherText(head []byte) string {
+// otherText says what a file is that is of no kind that is read.
+func otherText(head []byte) string {
 	begin := strings.ToLower(string(bytes.TrimSpace(head[:min(len(head), 1<<10)])))
 	switch {
 	case strings.HasPrefix(begin, "<!doctype html"), strings.HasPrefix(begin, "<html"), strings.HasPrefix(begin, "<?xml"):
@@ -159,8 +158,10 @@ func OtherText(head []byte) string {
 
 const noKind = "is of no kind that is read"
 
-// IsAnswer reports whether a file that is of no kind is an answer in the place of what was asked for, such as the page of a login.
-func IsAnswer(head []byte) bool { return OtherText(head) != noKind }
+// IsAnswer reports whether a file, of which the beginning is given, is an answer in the place of what was asked for, such as the page of a login.
+func IsAnswer(k incident.Kind, head []byte) bool {
+	return k == incident.Other && otherText(head) != noKind
+}
 
 // diagnosis makes the diagnosis of what the files say.
 func (e *evidence) diagnosis() *Diagnosis {
@@ -243,10 +244,9 @@ func hasCause(f *Finding) int {
 	return 0
 }
 
-// Write writes the page and the JSON of a diagnosis to a folder.
-func (d *Diagnosis) Write(dir string) error {
-	var list files.List
+// Files returns the page and the JSON of a diagnosis.
+func (d *Diagnosis) Files() (list files.List) {
 	list.Add(incident.PageFile, func(w io.Writer) error { return render.HTML(w, d.Document()) })
 	list.Add(incident.DiagnosisFile, func(w io.Writer) error { return format.WriteJSON(w, &d.Diagnosis) })
-	return files.Write(dir, list)
+	return list
 }

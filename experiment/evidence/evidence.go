@@ -16,7 +16,7 @@ import (
 // Finding is one thing that a file shows: a symptom, the cause that it proves, and what may help.
 type Finding struct {
 	Status  result.Status   // what it makes of the whole; OK for a finding that says only how something is
-	Decided *result.Decided // the figure that Status follows from; nil if there is none
+	Decided *result.Decided // the figure that Status follows from; nil if no figure decides
 	Harmed  []result.Harmed // whose requests these are; each has the causes of this finding
 	Cause   *result.Cause   // nil if the file shows no mechanism
 	Try     []result.Remedy // what may help against the cause
@@ -47,4 +47,6 @@ type reader func(e *evidence, s *incident.Source, text []byte) error
 var readers = map[incident.Kind]reader{
 	incident.Metrics: (*evidence).readMetrics, incident.TSDBDump: (*evidence).readTSDB,
 	incident.QueryRange: (*evidence).readQuery, incident.QueryInstant: (*evidence).readQuery,
+	incident.DumpLevels: readDump, incident.DumpQueues: readDump, incident.DumpRequests: readDump,
+	incident.ClientLog: readClient, incident.APIRequestCount: readRequestCounts, incident.Objects: (*evidence).readObjects,
 }

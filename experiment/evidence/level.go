@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"apfsim/core/queueset"
+	"apfsim/lint/metrics"
 	"apfsim/reports/format"
 	"apfsim/reports/scrape"
 )
@@ -134,7 +135,7 @@ func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of 
 	g = &group{level: levelName, schema: schema, reasons: map[string]float64{}}
 	of = func(one *series) bool { return one.level() == levelName && (schema == "" || one.schema() == schema) }
 	var known bool
-	for _, one := range s.series[rejectedTotal] {
+	for _, one := range s.series[metrics.RejectedTotal] {
 		if of(one) {
 			for _, x := range s.growth(one)[from:to] {
 				if x > 0 {
@@ -144,10 +145,10 @@ func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of 
 		}
 	}
 	executed := func(one *series) bool { return of(one) && one.labels["execute"] == "true" }
-	g.waits, _ = s.histogram(waitSeconds, from, to, executed)
-	if g.dispatched, known = s.during(dispatchedTotal, from, to, of); !known && len(s.series[dispatchedTotal]) == 0 {
-		g.dispatched, _ = s.during(waitSeconds+"_count", from, to, executed)
-		g.uncounted = len(s.series[waitSeconds+"_count"]) == 0
+	g.waits, _ = s.histogram(metrics.WaitSeconds, from, to, executed)
+	if g.dispatched, known = s.during(metrics.DispatchedTotal, from, to, of); !known && len(s.series[metrics.DispatchedTotal]) == 0 {
+		g.dispatched, _ = s.during(metrics.WaitSeconds+"_count", from, to, executed)
+		g.uncounted = len(s.series[metrics.WaitSeconds+"_count"]) == 0
 		for _, reason := range timeouts {
 			g.dispatched = max(0, g.dispatched-g.reasons[reason])
 		}
@@ -158,32 +159,32 @@ func (s *server) countsOf(levelName, schema string, from, to int) (g *group, of 
 // groupOf returns what the metrics say of a priority level, or of a FlowSchema at it.
 func (s *server) groupOf(levelName, schema string, from, to int) *group {
 	g, of := s.countsOf(levelName, schema, from, to)
-	g.width = s.timed(estimatedSeats, from, to, of)
-	one, _ := s.during(estimatedSeats+"_bucket", from, to, func(one *series) bool { return of(one) && one.upTo(1) })
+	g.width = s.timed(metrics.EstimatedSeats, from, to, of)
+	one, _ := s.during(metrics.EstimatedSeats+"_bucket", from, to, func(one *series) bool { return of(one) && one.upTo(1) })
 	g.wider = g.width.n - one
-	g.noAccommodation, _ = s.during(noAccommodation, from, to, of)
-	g.lengths, _ = s.histogram(queueLength, from, to, of)
+	g.noAccommodation, _ = s.during(metrics.NoAccommodation, from, to, of)
+	g.lengths, _ = s.histogram(metrics.QueueLength, from, to, of)
 	regular := func(one *series) bool { return of(one) && one.labels["type"] != "watch" }
-	g.execution = s.timed(executeSeconds, from, to, regular)
+	g.execution = s.timed(metrics.ExecutionSeconds, from, to, regular)
 	if !s.sinceStart() {
 		for name, into := range map[string]*float64{"_sum": &g.before.sum, "_count": &g.before.n} {
-			for _, one := range s.series[executeSeconds+name] {
+			for _, one := range s.series[metrics.ExecutionSeconds+name] {
 				if v := one.values[0]; regular(one) && !math.IsNaN(v) {
 					*into += v
 				}
 			}
 		}
 	}
-	for _, name := range []string{dispatchedTotal, rejectedTotal} {
+	for _, name := range []string{metrics.DispatchedTotal, metrics.RejectedTotal} {
 		for _, one := range s.series[name] {
 			if v := one.values[0]; of(one) && !math.IsNaN(v) {
 				g.arrivedBefore += v
 			}
 		}
 	}
-	seats := s.gauge(of, executingSeats, oldSeats)
+	seats := s.gauge(of, metrics.ExecutingSeats, metrics.ConcurrencyInUse)
 	g.seats = mean{seats.sum, seats.n}
-	g.queued = s.gauge(of, inQueue)
+	g.queued = s.gauge(of, metrics.InQueue)
 	return g
 }
 
@@ -202,7 +203,7 @@ func (s *server) window() (from, to int) {
 func (s *server) levels() (all []*level) {
 	names := map[string]map[string]bool{}
 	for name, list := range s.series {
-		if name == demandSeats+"_bucket" {
+		if name == metrics.DemandSeats+"_bucket" {
 			continue
 		}
 		for _, one := range list {
@@ -229,14 +230,14 @@ func (s *server) levels() (all []*level) {
 		})
 		of := func(one *series) bool { return one.level() == name }
 		executing := func(one *series) bool { return of(one) && one.labels["phase"] == "executing" }
-		l.used, l.demand = s.timed(utilization, from, to, executing), s.timed(demandSeats, from, to, of)
-		l.waiting = s.timed(requestUse, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" })
+		l.used, l.demand = s.timed(metrics.SeatUtilization, from, to, executing), s.timed(metrics.DemandSeats, from, to, of)
+		l.waiting = s.timed(metrics.RequestUtilization, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" })
 		if l.used.known() {
-			notFull, _ := s.during(utilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
+			notFull, _ := s.during(metrics.SeatUtilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
 			l.full = max(0, 1-notFull/l.used.n)
 		}
-		l.nominal, l.lower, l.upper, l.current = s.gauge(of, nominalLimit, oldLimit), s.gauge(of, lowerLimit), s.gauge(of, upperLimit), s.gauge(of, currentLimit)
-		l.smoothed, l.average, l.high = s.gauge(of, demandSmoothed), s.gauge(of, demandAverage), s.gauge(of, demandHigh)
+		l.nominal, l.lower, l.upper, l.current = s.gauge(of, metrics.NominalLimit, metrics.ConcurrencyLimit), s.gauge(of, metrics.LowerLimit), s.gauge(of, metrics.UpperLimit), s.gauge(of, metrics.CurrentLimit)
+		l.smoothed, l.average, l.high = s.gauge(of, metrics.DemandSmoothed), s.gauge(of, metrics.DemandAverage), s.gauge(of, metrics.DemandHigh)
 		for i := from; i < to && to-from > 1; i++ {
 			if g, _ := s.countsOf(name, "", i, i+1); g.rejected > 0 || judgedGroup(g).WaitP99Ns >= longWaitNs {
 				if l.lastHarm = i; l.firstHarm < 0 {

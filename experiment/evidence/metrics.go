@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,11 +24,7 @@ func (e *evidence) readMetrics(s *incident.Source, text []byte) error {
 	f := e.metrics().file(s)
 	for name, list := range samples.ByName {
 		for i := range list {
-			labels := map[string]string{}
-			for label, value := range list[i].Labels {
-				labels[label] = value
-			}
-			f.add(name, labels, list[i].AtMs, list[i].Value)
+			f.add(name, maps.Collect(list[i].Labels), list[i].AtMs, list[i].Value)
 		}
 	}
 	f.end()
@@ -118,7 +115,7 @@ func (c *collected) version() (version string) {
 	return version
 }
 
-// orNil returns a value, nil if it is none.
+// orNil returns the address of a value, and nil for one that is not a finite number.
 func orNil(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -192,12 +189,12 @@ func (e *evidence) wantMore(servers []*server) {
 	e.unknown = append(e.unknown, "Users, clients and single requests: metrics count them by FlowSchema.")
 	missing := map[string]bool{}
 	for _, m := range []struct{ name, tells string }{
-		{currentLimit, "seats that were lent or borrowed"}, {utilization + "_count", "which part of the time a level was full"},
-		{estimatedSeats + "_count", "requests of several seats"}, {noAccommodation, "requests that waited for several seats"},
-		{executeSeconds + "_count", "whether executions became slower"}, {rejectedTotal, "what was rejected"}, {waitSeconds + "_bucket", "how long requests waited"},
+		{metrics.CurrentLimit, "seats that were lent or borrowed"}, {metrics.SeatUtilization + "_count", "which part of the time a level was full"},
+		{metrics.EstimatedSeats + "_count", "requests of several seats"}, {metrics.NoAccommodation, "requests that waited for several seats"},
+		{metrics.ExecutionSeconds + "_count", "whether executions became slower"}, {metrics.RejectedTotal, "what was rejected"}, {metrics.WaitSeconds + "_bucket", "how long requests waited"},
 	} {
 		has := slices.ContainsFunc(servers, func(s *server) bool { return len(s.series[m.name]) > 0 })
-		if !has && m.name != noAccommodation && m.name != rejectedTotal { // these two appear with their first event
+		if !has && m.name != metrics.NoAccommodation && m.name != metrics.RejectedTotal { // these two appear with their first event
 			missing[m.tells] = true
 			e.unknown = append(e.unknown, fmt.Sprintf("%s: there is no %s.", strings.ToUpper(m.tells[:1])+m.tells[1:], strings.TrimSuffix(strings.TrimSuffix(m.name, "_count"), "_bucket")))
 		}

@@ -1,8 +1,6 @@
 package evidence
 
 import (
-	"strconv"
-
 	"apfsim/core/config"
 	"apfsim/core/rules"
 	"apfsim/document"
@@ -20,16 +18,6 @@ type observed struct {
 	shapes     map[string]shape  // of the levels in objects
 	schemaUIDs map[string]string // the names of FlowSchemas in objects
 	tables     []report.Section
-}
-
-func init() {
-	for _, k := range []incident.Kind{incident.DumpLevels, incident.DumpQueues, incident.DumpRequests} {
-		readers[k] = readDump
-	}
-	readers[incident.ClientLog], readers[incident.APIRequestCount] = readClient, readRequestCounts
-	if readers[incident.Objects] == nil {
-		readers[incident.Objects] = func(*evidence, *incident.Source, []byte) error { return nil }
-	}
 }
 
 // conclude adds what follows from all files together.
@@ -55,51 +43,45 @@ func (e *evidence) add(name string, t *report.Table) {
 
 // shape is the configuration of a level.
 type shape struct {
-	known                       bool
-	assumed                     bool // it is that of a new cluster
-	reject, exempt              bool
-	queues, hand, lengthOfQueue int64
+	known          bool
+	assumed        bool // it is that of a new cluster
+	reject, exempt bool
+	queues, hand   int64
 }
 
-// learn keeps what objects say of levels, and the names of FlowSchemas. What is wrong with them is said where they are read.
-func (e *evidence) learn(o *opened) {
-	if o.source.Kind != incident.Objects {
-		return
+// readObjects keeps what objects say of levels, and the names of FlowSchemas. Objects that are wrong are left out, with a warning.
+func (e *evidence) readObjects(s *incident.Source, text []byte) error {
+	docs, errs := yaml.Parse(s.File, text)
+	if len(errs) > 0 {
+		return errs.Err()
+	}
+	decoded := config.Decode(docs...)
+	for _, wrong := range decoded.Errors {
+		e.warnings = append(e.warnings, wrong.Error())
 	}
 	if e.shapes == nil {
 		e.shapes, e.schemaUIDs = map[string]shape{}, map[string]string{}
 	}
-	docs, _ := yaml.Parse(o.source.File, o.text)
-	for i := range docs {
-		e.learnObject(docs[i].Root)
+	for _, l := range decoded.Objects.PriorityLevels {
+		e.shapes[l.Name] = newShape(l)
 	}
+	for _, f := range decoded.Objects.FlowSchemas {
+		if uid := textOf(f.Origin.Document.Root.Get("metadata").Get("uid")); uid != "" {
+			e.schemaUIDs[uid] = f.Name
+		}
+	}
+	return nil
 }
 
-func (e *evidence) learnObject(n *document.Node) {
-	for _, item := range items(n) {
-		e.learnObject(item)
+func newShape(l *config.PriorityLevel) shape {
+	s := shape{known: true, exempt: l.Spec.Type == config.TypeExempt}
+	if limited := l.Spec.Limited; limited != nil {
+		s.reject = limited.LimitResponse.Type == config.ResponseReject
+		if q := limited.LimitResponse.Queuing; q != nil {
+			s.queues, s.hand = int64(q.Queues), int64(q.HandSize)
+		}
 	}
-	name := textOf(n.Get("metadata").Get("name"))
-	switch textOf(n.Get("kind")) {
-	case "FlowSchema":
-		if uid := textOf(n.Get("metadata").Get("uid")); uid != "" {
-			e.schemaUIDs[uid] = name
-		}
-	case "PriorityLevelConfiguration":
-		spec := n.Get("spec")
-		response := spec.Get("limited").Get("limitResponse")
-		number := func(field string, fallback int64) int64 {
-			if n, err := strconv.ParseInt(textOf(response.Get("queuing").Get(field)), 10, 32); err == nil && n > 0 {
-				return n
-			}
-			return fallback
-		}
-		s := shape{known: true, exempt: textOf(spec.Get("type")) == config.TypeExempt, reject: textOf(response.Get("type")) == config.ResponseReject}
-		if !s.exempt && !s.reject {
-			s.queues, s.hand, s.lengthOfQueue = number("queues", 64), number("handSize", 8), number("queueLengthLimit", 50)
-		}
-		e.shapes[name] = s
-	}
+	return s
 }
 
 // items returns the objects of a list.
@@ -122,24 +104,11 @@ func (e *evidence) shapeOf(level string) shape {
 	if e.shapes != nil {
 		return e.shapes[level]
 	}
-	versions := rules.Versions()
-	latest, err := rules.For(versions[len(versions)-1])
-	if err != nil {
+	l := config.Suggested(rules.Latest()).PriorityLevel(level)
+	if l == nil {
 		return shape{}
 	}
-	objects := config.Suggested(latest)
-	for _, l := range objects.PriorityLevels {
-		if l.Name != level {
-			continue
-		}
-		s := shape{known: true, assumed: true, exempt: l.Spec.Type == config.TypeExempt}
-		if limited := l.Spec.Limited; limited != nil {
-			s.reject = limited.LimitResponse.Type == config.ResponseReject
-			if q := limited.LimitResponse.Queuing; q != nil {
-				s.queues, s.hand, s.lengthOfQueue = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
-			}
-		}
-		return s
-	}
-	return shape{}
+	s := newShape(l)
+	s.assumed = true
+	return s
 }

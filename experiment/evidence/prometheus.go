@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,10 @@ func (e *evidence) readQuery(s *incident.Source, text []byte) error {
 		if err := decode(result, &matrix); err != nil {
 			return err
 		}
-		if f.addMatrix(matrix); e.beginMs > 0 {
+		for _, one := range matrix {
+			f.addSeries(one.Metric, one.Values)
+		}
+		if e.beginMs > 0 {
 			f.firstMs = min(f.firstMs, e.beginMs)
 		}
 	} else {
@@ -64,13 +68,6 @@ func decode(text []byte, into any) error {
 		return fmt.Errorf("is not the answer of Prometheus to a query: %w", err)
 	}
 	return nil
-}
-
-// addMatrix adds the series of a range query.
-func (f *file) addMatrix(matrix model.Matrix) {
-	for _, one := range matrix {
-		f.addSeries(one.Metric, one.Values)
-	}
 }
 
 func (f *file) addSeries(metric model.Metric, values []model.SamplePair) {
@@ -141,12 +138,7 @@ func (e *evidence) readTSDB(s *incident.Source, text []byte) error {
 
 // wanted reports whether a metric is read.
 func wanted(name string) bool {
-	for _, prefix := range wantedMetrics {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wantedMetrics, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // parseLabels reads {name="value", …} at the beginning of a line.

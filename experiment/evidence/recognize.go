@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
@@ -51,7 +52,7 @@ var marks = []struct {
 
 // Recognize says what a file is by how it begins, at most HeadBytes. It may be compressed with gzip.
 func Recognize(head []byte) incident.Kind {
-	text := unpackedHead(head)
+	text, _ := io.ReadAll(io.LimitReader(unpacked(bytes.NewReader(head)), HeadBytes)) // of a part, the end is missing
 	if len(bytes.TrimSpace(text)) == 0 {
 		return incident.Empty
 	}
@@ -66,17 +67,34 @@ func Recognize(head []byte) incident.Kind {
 	return incident.Other
 }
 
-// unpackedHead returns what the beginning of a file with gzip begins with, and other files as they are.
-func unpackedHead(head []byte) []byte {
-	if !bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		return head
-	}
-	z, err := gzip.NewReader(bytes.NewReader(head))
+// RecognizeFile is Recognize for a file, and looks for lines of clients in all of it if it begins with others. It also says whether
+// the file is an answer in the place of what was asked for, see [IsAnswer].
+func RecognizeFile(open func() (io.ReadCloser, error)) (kind incident.Kind, answer bool, err error) {
+	r, err := open()
 	if err != nil {
-		return head
+		return "", false, err
 	}
-	text, _ := io.ReadAll(io.LimitReader(z, HeadBytes)) // the end is missing
-	return text
+	defer r.Close()
+	var head bytes.Buffer
+	if _, err := io.CopyN(&head, r, HeadBytes); err != nil && err != io.EOF {
+		return "", false, err
+	}
+	kind = Recognize(head.Bytes())
+	if kind == incident.Other && hasClientLines(io.MultiReader(bytes.NewReader(head.Bytes()), r)) {
+		return incident.ClientLog, false, nil
+	}
+	return kind, IsAnswer(kind, head.Bytes()), nil
+}
+
+// unpacked returns what a file with gzip contains, and other files as they are.
+func unpacked(r io.Reader) io.Reader {
+	buffered := bufio.NewReader(r)
+	if head, _ := buffered.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		if z, err := gzip.NewReader(buffered); err == nil {
+			return z
+		}
+	}
+	return buffered
 }
 
 // requestLog reports whether a file is a log with requests of a server, and which.

@@ -9,6 +9,7 @@ import (
 
 	"apfsim/core/queueset"
 	"apfsim/experiment/incident"
+	"apfsim/lint/metrics"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/result"
@@ -85,7 +86,7 @@ func (s *server) conclude(e *evidence, levels []*level, others [][]*level) (all 
 	}
 	e.findings = append(e.findings, s.restarted(at)...)
 	all.silent = !s.tellsRejections()
-	all.noWaits = len(s.series[waitSeconds+"_bucket"]) == 0
+	all.noWaits = len(s.series[metrics.WaitSeconds+"_bucket"]) == 0
 	return all
 }
 
@@ -95,10 +96,10 @@ const leastOfAll = 10
 // tellsRejections reports whether the metrics would say that requests were rejected. The counter appears with its first event, so
 // that its absence says that there was none, unless only other metrics were asked for.
 func (s *server) tellsRejections() bool {
-	if len(s.series[rejectedTotal]) > 0 {
+	if len(s.series[metrics.RejectedTotal]) > 0 {
 		return true
 	}
-	if len(s.series[dispatchedTotal])+len(s.series[waitSeconds+"_count"]) == 0 {
+	if len(s.series[metrics.DispatchedTotal])+len(s.series[metrics.WaitSeconds+"_count"]) == 0 {
 		return false
 	}
 	chosen := func(f *incident.Source) bool {
@@ -238,7 +239,7 @@ func (g *group) reasonsText() string {
 func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
 	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
-	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ") + m.cause.Doubt()
+	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ") + doubt(m.cause)
 	return m.cause, m.remedies()
 }
 
@@ -418,7 +419,7 @@ func (m *mechanism) mayHaveLent() bool {
 }
 
 func (m *mechanism) noHeldBack() bool {
-	return len(m.series[noAccommodation]) > 0 && m.noAccommodation == 0 || len(m.series[estimatedSeats+"_count"]) > 0 && m.width.known() && m.wider == 0
+	return len(m.series[metrics.NoAccommodation]) > 0 && m.noAccommodation == 0 || len(m.series[metrics.EstimatedSeats+"_count"]) > 0 && m.width.known() && m.wider == 0
 }
 
 // facts says how full the level was, and what filled it.
@@ -566,7 +567,7 @@ func (l *level) sameMix() mean {
 // outside returns the executions before requests waited or were rejected, and those while they did.
 func (m *mechanism) outside() (before, during mean, since string) {
 	of := func(one *series) bool { return one.level() == m.level.level && one.labels["type"] != "watch" }
-	return m.timed(executeSeconds, 1, m.firstHarm, of), m.timed(executeSeconds, m.firstHarm, m.lastHarm+1, of), "before requests waited"
+	return m.timed(metrics.ExecutionSeconds, 1, m.firstHarm, of), m.timed(metrics.ExecutionSeconds, m.firstHarm, m.lastHarm+1, of), "before requests waited"
 }
 
 // queues says whether a few queues or all were full.
@@ -632,4 +633,29 @@ func (m *mechanism) remedies() (all []result.Remedy) {
 		add(result.NoChange, "Before seats are changed, find out whether executions became slower: compare with a scrape from before.")
 	}
 	return all
+}
+
+// kindTexts are the kinds in words, as what may have happened.
+var kindTexts = map[result.Kind]string{
+	result.ByDemand: "a few clients that ask for too much", result.ByHand: "flows that share full queues", result.ByLending: "seats that were lent",
+	result.BySeats: "too few seats for clients that all ask alike", result.ByWideLists: "requests of several seats", result.ByExecution: "executions that became slower",
+	result.ByRetries: "rejected requests that are sent again", result.ByInFlightLimit: "the limit of requests in flight", result.ByStoppedServer: "a server that restarted or was not ready",
+}
+
+// doubt says which other kinds of causes fit as well, and what would tell which it is; "" if the cause is certain.
+func doubt(c *result.Cause) (text string) {
+	var others []string
+	for _, k := range c.Or {
+		others = append(others, kindTexts[k])
+	}
+	if last := len(others) - 1; last > 0 {
+		others = []string{strings.Join(others[:last], ", ") + " or " + others[last]}
+	}
+	if len(others) > 0 {
+		text = " What is known also fits " + others[0] + "."
+	}
+	if c.Confirm != "" {
+		text += " What tells: " + c.Confirm + "."
+	}
+	return text
 }

@@ -24,34 +24,12 @@ var nameLabels = []string{"instance", "pod", "node", "host", "server"}
 
 // The metrics that are read.
 const (
-	dispatchedTotal = metrics.FlowControl + "dispatched_requests_total"
-	rejectedTotal   = metrics.FlowControl + "rejected_requests_total"
-	waitSeconds     = metrics.FlowControl + "request_wait_duration_seconds"
-	executeSeconds  = metrics.FlowControl + "request_execution_seconds"
-	queueLength     = metrics.FlowControl + "request_queue_length_after_enqueue"
-	estimatedSeats  = metrics.FlowControl + "work_estimated_seats"
-	noAccommodation = metrics.FlowControl + "request_dispatch_no_accommodation_total"
-	utilization     = metrics.FlowControl + "priority_level_seat_utilization"
-	requestUse      = metrics.FlowControl + "priority_level_request_utilization"
-	demandSeats     = metrics.FlowControl + "demand_seats"
-	nominalLimit    = metrics.FlowControl + "nominal_limit_seats"
-	oldLimit        = metrics.FlowControl + "request_concurrency_limit"
-	lowerLimit      = metrics.FlowControl + "lower_limit_seats"
-	upperLimit      = metrics.FlowControl + "upper_limit_seats"
-	currentLimit    = metrics.FlowControl + "current_limit_seats"
-	demandAverage   = metrics.FlowControl + "demand_seats_average"
-	demandHigh      = metrics.FlowControl + "demand_seats_high_watermark"
-	demandSmoothed  = metrics.FlowControl + "demand_seats_smoothed"
-	executingSeats  = metrics.FlowControl + "current_executing_seats"
-	oldSeats        = metrics.FlowControl + "request_concurrency_in_use"
-	inQueue         = metrics.FlowControl + "current_inqueue_requests"
-	requestTotal    = "apiserver_request_total"
-	processStart    = "process_start_time_seconds"
-	buildInfo       = "kubernetes_build_info"
+	requestTotal = "apiserver_request_total"
+	buildInfo    = "kubernetes_build_info"
 )
 
 // wantedMetrics are what the names of the metrics that are read begin with.
-var wantedMetrics = []string{metrics.FlowControl, requestTotal, processStart, buildInfo}
+var wantedMetrics = []string{metrics.FlowControl, requestTotal, metrics.ProcessStart, buildInfo}
 
 // identity is a series of any server: the name of its metric, and the labels that the server has given to it.
 type identity struct{ name, own string }
@@ -112,7 +90,7 @@ func (c *collected) file(source *incident.Source) *file {
 	return &file{collected: c, source: source, untimed: map[string]*untimedScrape{}, firstMs: math.MaxInt64, metrics: map[string]bool{}}
 }
 
-// add adds a sample. A time of 0 is none.
+// add adds a sample. The time is 0 if it is not known.
 func (f *file) add(name string, all map[string]string, atMs int64, value float64) {
 	var own, others []string
 	for _, label := range slices.Sorted(maps.Keys(all)) {
@@ -189,7 +167,7 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 	var order []string
 	for _, s := range c.scrapes {
 		key := s.instance
-		if start, known := s.one(processStart); known {
+		if start, known := s.one(metrics.ProcessStart); known {
 			key += fmt.Sprintf("\n%.0f", start)
 		}
 		if groups[key] == nil {
@@ -251,7 +229,7 @@ func (s *snapshot) one(name string) (value float64, found bool) {
 // nanoseconds. 0 if it has none of them.
 func (s *snapshot) ranMs() (ran int64) {
 	for id, v := range s.values {
-		if id.name == utilization+"_count" && v > 0 && v < math.MaxInt64/2 {
+		if id.name == metrics.SeatUtilization+"_count" && v > 0 && v < math.MaxInt64/2 {
 			ran = max(ran, int64(v/1e6))
 		}
 	}
@@ -303,7 +281,7 @@ func inOrder(all []*snapshot) (parts [][]*snapshot, notes []string) {
 // server makes a server of its snapshots.
 func (c *collected) server(instance string, snapshots []*snapshot) *server {
 	s := &server{name: nameOf(instance), series: map[string][]*series{}, begin: c.begin}
-	if start, known := snapshots[0].one(processStart); known && start > 0 && start < 1e11 {
+	if start, known := snapshots[0].one(metrics.ProcessStart); known && start > 0 && start < 1e11 {
 		s.startMs = int64(start * 1000)
 	}
 	s.estimated = snapshots[0].atMs == 0
@@ -374,7 +352,7 @@ func (s *server) findRestarts() {
 	for i := 1; i < len(s.atMs); i++ {
 		down, all := 0, 0
 		for name, list := range s.series {
-			if !isCounter(name) && name != processStart {
+			if !isCounter(name) && name != metrics.ProcessStart {
 				continue
 			}
 			for _, one := range list {
@@ -382,7 +360,7 @@ func (s *server) findRestarts() {
 				if math.IsNaN(was) || math.IsNaN(now) || was == 0 {
 					continue
 				}
-				if name == processStart {
+				if name == metrics.ProcessStart {
 					if math.Abs(now-was) > 1 {
 						down += 1 << 20
 					}

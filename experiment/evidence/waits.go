@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -21,17 +20,10 @@ import (
 	"apfsim/reports/result"
 )
 
-// HasClientLines reports whether a text, of which the beginning is of no kind, is the log of a client further on, and not the log of a
+// hasClientLines reports whether a text, of which the beginning is of no kind, is the log of a client further on, and not the log of a
 // server. It may be compressed with gzip, and is read up to the first such line.
-func HasClientLines(r io.Reader) bool {
-	buffered := bufio.NewReader(io.LimitReader(r, longestFile))
-	if head, _ := buffered.Peek(2); bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(buffered)
-		if err != nil {
-			return false
-		}
-		buffered = bufio.NewReader(io.LimitReader(z, longestFile))
-	}
+func hasClientLines(r io.Reader) bool {
+	buffered := bufio.NewReader(io.LimitReader(unpacked(r), longestFile))
 	for {
 		line, err := buffered.ReadSlice('\n') // a longer line is read in parts
 		switch {

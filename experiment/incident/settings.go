@@ -128,7 +128,7 @@ func (s *Settings) readMetrics(name string) (nominal map[string]int, version str
 		return nil, "", fmt.Errorf("%s %w", name, err)
 	}
 	s.store, s.sources.metrics = state.Store, filepath.Base(name)
-	limits := metrics.FlowControl + "nominal_limit_seats"
+	limits := metrics.NominalLimit
 	samples, err := metrics.Read(bytes.NewReader(text), limits, "kubernetes_build_info")
 	if err != nil {
 		return nil, "", fmt.Errorf("%s %w", name, err)

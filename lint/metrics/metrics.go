@@ -23,9 +23,6 @@ type State struct {
 	Seats int
 }
 
-// FlowControl is what the names of the metrics of flow control begin with.
-const FlowControl = "apiserver_flowcontrol_"
-
 // ReadStore returns the number of stored objects of each resource and, if the server reports it, their
 // average size. The input is as for [Read]. The error continues a sentence that begins with the name of
 // the input.
@@ -48,7 +45,7 @@ func ReadStore(r io.Reader) (estimate.Store, error) {
 // name of the input.
 func Stored(r io.Reader) (*State, error) {
 	samples, err := Read(r, "apiserver_storage_objects", "apiserver_resource_objects",
-		"apiserver_resource_size_estimate_bytes", FlowControl+"nominal_limit_seats", FlowControl+"request_concurrency_limit")
+		"apiserver_resource_size_estimate_bytes", NominalLimit, ConcurrencyLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +64,9 @@ func Stored(r io.Reader) (*State, error) {
 			store[resource] = stats
 		}
 	}
-	limits := samples.ByName[FlowControl+"nominal_limit_seats"]
+	limits := samples.ByName[NominalLimit]
 	if len(limits) == 0 {
-		limits = samples.ByName[FlowControl+"request_concurrency_limit"]
+		limits = samples.ByName[ConcurrencyLimit]
 	}
 	seats := 0.0
 	for _, s := range limits {

@@ -188,7 +188,8 @@ func endOfValue(line []byte) int {
 	return len(line)
 }
 
-// firstMs is a time in milliseconds that is none in seconds: OpenMetrics writes seconds, and Prometheus milliseconds.
+// firstMs is the least time that is taken for milliseconds, as Prometheus writes it; OpenMetrics writes seconds, and so many are of the
+// year 5138.
 const firstMs = 100_000_000_000
 
 // inMilliseconds returns a line with a sample up to its time, which is in milliseconds.

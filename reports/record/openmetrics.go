@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"apfsim/core/queueset"
 	"apfsim/core/rules"
 	"apfsim/reports/result"
+	"apfsim/sim/metric"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
 )
@@ -360,7 +360,7 @@ type answer struct {
 // answered counts the answers that the server has written. What flow control rejects counts in both families, and a time-out of the
 // handler only among the terminations (endpoints/metrics, RecordDroppedRequest and RecordRequestTermination).
 func (m *serverMetrics) answered(_ int64, r *server.Request) {
-	if r.Status <= 0 || r.Refusal != 0 || m.off {
+	if r.Status <= 0 || r.Refusal != metric.NotRefused || m.off {
 		return // no answer, or not one of this server's handlers
 	}
 	a := &r.Attributes
@@ -407,15 +407,19 @@ func scopeOf(a *classify.Attributes) string {
 	return ""
 }
 
-// verbs are the labels of the verbs that have another one than their own in capitals.
-var verbs = map[string]string{"create": "POST", "update": "PUT", "deletecollection": "DELETE", "head": "GET"}
+// verbs are the labels of verbs.
+var verbs = map[string]string{"create": "POST", "update": "PUT", "deletecollection": "DELETE", "head": "GET",
+	"get": "GET", "list": "LIST", "watch": "WATCH", "patch": "PATCH", "apply": "APPLY", "delete": "DELETE", "post": "POST", "put": "PUT", "options": "OPTIONS"}
 
 // reportedVerb returns the label verb of a request, which is the HTTP method, or LIST, WATCH and APPLY.
 func reportedVerb(a *classify.Attributes) string {
 	if a.Resource != "" && a.Subresource == "proxy" {
 		return "CONNECT"
 	}
-	return cmp.Or(verbs[a.Verb], strings.ToUpper(a.Verb))
+	if label := verbs[a.Verb]; label != "" {
+		return label
+	}
+	return strings.ToUpper(a.Verb)
 }
 
 func (m *serverMetrics) released(nowNs int64, r *server.Request) {

@@ -166,35 +166,6 @@ type Cause struct {
 	Untrusted bool `json:"untrusted,omitempty"`
 }
 
-// kindTexts are the kinds in words, as what may have happened.
-var kindTexts = map[Kind]string{
-	ByDemand: "a few clients that ask for too much", ByHand: "flows that share full queues", ByLending: "seats that were lent", BySeats: "too few seats for clients that all ask alike",
-	ByWideLists: "requests of several seats", ByExecution: "executions that became slower", ByRetries: "rejected requests that are sent again",
-	ByInFlightLimit: "the limit of requests in flight", ByStoppedServer: "a server that restarted or was not ready",
-}
-
-// Doubt says which other kinds of causes fit as well, and what would tell which it is; "" if the cause is certain.
-func (c *Cause) Doubt() string {
-	text := ""
-	for i, k := range c.Or {
-		switch {
-		case i == 0:
-		case i == len(c.Or)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += kindTexts[k]
-	}
-	if text != "" {
-		text = " What is known also fits " + text + "."
-	}
-	if c.Confirm != "" {
-		text += " What tells: " + c.Confirm + "."
-	}
-	return text
-}
-
 // MostCauseFlows is how many flows a cause names.
 const MostCauseFlows = 5
 

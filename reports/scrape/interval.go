@@ -27,46 +27,27 @@ type Scrape struct {
 	samples *metrics.Samples
 }
 
-// processStart is a metric of every server. It tells whether two scrapes are of one process.
-const processStart = "process_start_time_seconds"
-
 // Read reads a scrape, see [metrics.Read]. Its name is that of the file.
 func Read(name string, r io.Reader) (*Scrape, error) {
-	samples, err := metrics.Read(r, metrics.FlowControl, processStart)
+	samples, err := metrics.Read(r, metrics.FlowControl, metrics.ProcessStart)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(samples.ByName[dispatched]) == 0 {
-		return nil, fmt.Errorf("%s: has no value of %s; want what a kube-apiserver with API Priority and Fairness serves under /metrics", name, dispatched)
+	if len(samples.ByName[metrics.DispatchedTotal]) == 0 {
+		return nil, fmt.Errorf("%s: has no value of %s; want what a kube-apiserver with API Priority and Fairness serves under /metrics", name, metrics.DispatchedTotal)
 	}
 	return &Scrape{Name: name, samples: samples}, nil
 }
 
-// The metrics that are read. Histograms have several names.
-const (
-	dispatched  = metrics.FlowControl + "dispatched_requests_total"
-	rejected    = metrics.FlowControl + "rejected_requests_total"
-	wait        = metrics.FlowControl + "request_wait_duration_seconds"
-	execution   = metrics.FlowControl + "request_execution_seconds"
-	utilisation = metrics.FlowControl + "priority_level_seat_utilization"
-
-	nominalLimit   = metrics.FlowControl + "nominal_limit_seats"
-	currentLimit   = metrics.FlowControl + "current_limit_seats"
-	executingSeats = metrics.FlowControl + "current_executing_seats"
-	demandHigh     = metrics.FlowControl + "demand_seats_high_watermark"
-	inQueue        = metrics.FlowControl + "current_inqueue_requests"
-	inQueueSeats   = metrics.FlowControl + "current_inqueue_seats"
-)
-
 // older are the names that a metric had in earlier releases.
 var older = map[string]string{
-	nominalLimit:   metrics.FlowControl + "request_concurrency_limit",
-	executingSeats: metrics.FlowControl + "request_concurrency_in_use",
+	metrics.NominalLimit:   metrics.ConcurrencyLimit,
+	metrics.ExecutingSeats: metrics.ConcurrencyInUse,
 }
 
 // since is the release from which on servers have a metric that may be missing.
 var since = []struct{ metric, release string }{
-	{utilisation, "1.25"}, {nominalLimit, "1.18"}, {currentLimit, "1.26"}, {executingSeats, "1.22"}, {demandHigh, "1.26"},
+	{metrics.SeatUtilization, "1.25"}, {metrics.NominalLimit, "1.18"}, {metrics.CurrentLimit, "1.26"}, {metrics.ExecutingSeats, "1.22"}, {metrics.DemandHigh, "1.26"},
 }
 
 // Interval holds the statistics of a server between two scrapes, or since its start.
@@ -133,7 +114,7 @@ func Between(before, after *Scrape) (*Interval, error) {
 	}
 	d.gauges()
 	d.warnOfQueued()
-	d.oldTimeOuts = len(after.samples.ByName[inQueueSeats]) == 0
+	d.oldTimeOuts = len(after.samples.ByName[metrics.InQueueSeats]) == 0
 	sorted := func(m map[string]*Group) (all []Group) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			g := m[name]
@@ -177,9 +158,9 @@ func (d *difference) refuse() error {
 
 // checkStart compares the times at which the processes of both scrapes started.
 func (d *difference) checkStart() {
-	before, after := d.before.ByName[processStart], d.after.ByName[processStart]
+	before, after := d.before.ByName[metrics.ProcessStart], d.after.ByName[metrics.ProcessStart]
 	if len(before) == 1 && len(after) == 1 && math.Abs(before[0].Value-after[0].Value) > 1 {
-		d.wrong = append(d.wrong, fmt.Sprintf("%s is %s and was %s", processStart, number(after[0].Value), number(before[0].Value)))
+		d.wrong = append(d.wrong, fmt.Sprintf("%s is %s and was %s", metrics.ProcessStart, number(after[0].Value), number(before[0].Value)))
 	}
 }
 
@@ -192,23 +173,23 @@ var flowControlLabels = []string{"priority_level", "priorityLevel", "flow_schema
 // subtract adds up the differences of all counters.
 func (d *difference) subtract() {
 	length := 0.0
-	d.each(dispatched, func(s *metrics.Sample, x float64) {
+	d.each(metrics.DispatchedTotal, func(s *metrics.Sample, x float64) {
 		d.groups(s, func(g *Group) { g.Dispatched += x })
 	})
-	d.each(rejected, func(s *metrics.Sample, x float64) {
+	d.each(metrics.RejectedTotal, func(s *metrics.Sample, x float64) {
 		d.groups(s, func(g *Group) { g.Rejected[s.Label("reason")] += x })
 	})
-	d.each(wait+"_bucket", func(s *metrics.Sample, x float64) {
+	d.each(metrics.WaitSeconds+"_bucket", func(s *metrics.Sample, x float64) {
 		bound, err := strconv.ParseFloat(s.Label("le"), 64)
 		if err != nil || math.IsNaN(bound) {
-			d.wrong = append(d.wrong, fmt.Sprintf("%s_bucket has the bound le=%q; want a number", wait, s.Label("le")))
+			d.wrong = append(d.wrong, fmt.Sprintf("%s_bucket has the bound le=%q; want a number", metrics.WaitSeconds, s.Label("le")))
 			return
 		}
 		if s.Label("execute") == "true" { // a request that times out is counted as one that executes
 			d.groups(s, func(g *Group) { g.Waits.Add(bound, x) })
 		}
 	})
-	d.each(wait+"_sum", func(s *metrics.Sample, x float64) {
+	d.each(metrics.WaitSeconds+"_sum", func(s *metrics.Sample, x float64) {
 		if s.Label("execute") == "true" {
 			d.groups(s, func(g *Group) { g.Waits.Sum += x })
 		}
@@ -217,10 +198,10 @@ func (d *difference) subtract() {
 		name  string
 		field func(*Sum) *float64
 	}{{"_sum", func(s *Sum) *float64 { return &s.Sum }}, {"_count", func(s *Sum) *float64 { return &s.Count }}} {
-		d.each(execution+part.name, func(s *metrics.Sample, x float64) {
+		d.each(metrics.ExecutionSeconds+part.name, func(s *metrics.Sample, x float64) {
 			d.groups(s, func(g *Group) { *part.field(&g.Execution) += x })
 		})
-		d.each(utilisation+part.name, func(s *metrics.Sample, x float64) {
+		d.each(metrics.SeatUtilization+part.name, func(s *metrics.Sample, x float64) {
 			if s.Label("phase") == "executing" {
 				g := d.level(s)
 				*part.field(&g.Utilisation) += x
@@ -297,7 +278,7 @@ func group(all map[string]*Group, name string) *Group {
 // warnOfQueued warns of requests that were in queues at the first scrape.
 func (d *difference) warnOfQueued() {
 	queued := 0.0
-	for _, s := range d.before.ByName[inQueue] {
+	for _, s := range d.before.ByName[metrics.InQueue] {
 		queued += s.Value
 	}
 	if queued > 0 {
@@ -319,8 +300,8 @@ func (d *difference) gauges() {
 			}
 		}
 		gaugeOf := map[string]func(*Group) *Gauge{
-			nominalLimit: func(g *Group) *Gauge { return &g.Nominal }, currentLimit: func(g *Group) *Gauge { return &g.Current },
-			executingSeats: func(g *Group) *Gauge { return &g.Executing }, demandHigh: func(g *Group) *Gauge { return &g.DemandHigh },
+			metrics.NominalLimit: func(g *Group) *Gauge { return &g.Nominal }, metrics.CurrentLimit: func(g *Group) *Gauge { return &g.Current },
+			metrics.ExecutingSeats: func(g *Group) *Gauge { return &g.Executing }, metrics.DemandHigh: func(g *Group) *Gauge { return &g.DemandHigh },
 		}[m.metric]
 		if gaugeOf == nil {
 			continue
