@@ -29,7 +29,6 @@ type Collector struct {
 	intervalNs int64
 
 	intervalFromNs int64 // start of the current interval
-	intervalToNs   int64 // end of the current interval; used if probes cause more ticks
 	levels         []*level
 	groups         []*group
 	byIndex        [][]flow             // in blocks, by server.Flow.Index; a pointer for each flow would be one more read from memory
@@ -180,9 +179,6 @@ func (c *Collector) arrived(nowNs int64, r *server.Request) {
 	c.noDispatches[r.Workload].enter(nowNs, f.level)
 	c.opened(nowNs, r, f.level)
 	c.workloads.Arrived(r.Workload)
-	if c.virtual != nil {
-		c.virtual.Arrived(nowNs, r)
-	}
 }
 
 func (c *Collector) dispatched(nowNs int64, r *server.Request) {
@@ -209,9 +205,6 @@ func (c *Collector) dispatched(nowNs int64, r *server.Request) {
 		c.atServer(r, f).start(nowNs, r.SeatsWanted(), r.SeatsHeld())
 	}
 	c.workloads.Dispatched(nowNs, r)
-	if c.virtual != nil {
-		c.virtual.Dispatched(nowNs, r)
-	}
 }
 
 func (c *Collector) rejected(nowNs int64, r *server.Request) {
@@ -237,9 +230,6 @@ func (c *Collector) rejected(nowNs int64, r *server.Request) {
 	}
 	c.noDispatches[r.Workload].reject(nowNs, c.fromNs)
 	c.workloads.Rejected(nowNs, r)
-	if c.virtual != nil {
-		c.virtual.Rejected(nowNs, r)
-	}
 }
 
 func (c *Collector) executed(nowNs int64, r *server.Request) {
@@ -261,9 +251,6 @@ func (c *Collector) executed(nowNs int64, r *server.Request) {
 	if r.Opened {
 		c.closed(nowNs, r, f.level, true) // after it has been counted as one of its kind
 	}
-	if c.virtual != nil {
-		c.virtual.Ended(nowNs, r)
-	}
 }
 
 func (c *Collector) released(nowNs int64, r *server.Request) {
@@ -273,9 +260,6 @@ func (c *Collector) released(nowNs int64, r *server.Request) {
 	c.addSeatsInUse(nowNs, f.level, r.Server, -r.SeatsHeld())
 	if c.servers != nil {
 		c.atServer(r, f).leave(nowNs, r.SeatsHeld())
-	}
-	if c.virtual != nil {
-		c.virtual.Ended(nowNs, r)
 	}
 }
 
@@ -299,9 +283,6 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 	by := changedBy(s)
 	if c.servers != nil {
 		c.adjustedServer(nowNs, s)
-		if c.virtual != nil {
-			c.virtual.Adjusted(nowNs)
-		}
 		return
 	}
 	for _, l := range c.levels {
@@ -322,9 +303,6 @@ func (c *Collector) adjusted(nowNs int64, s *server.Server) {
 			c.workloads.SetLimit(nowNs, l.name, 0, l.limit)
 		}
 	}
-	if c.virtual != nil {
-		c.virtual.Adjusted(nowNs)
-	}
 }
 
 // changedBy says why the limits of a server change: see result.LimitChange.
@@ -342,17 +320,9 @@ func (c *Collector) tick(nowNs int64, servers []*server.Server) (nextNs int64) {
 	if nowNs >= c.toNs {
 		c.lastly = servers
 	}
-	if c.virtual == nil {
-		c.readGauges(nowNs, servers)
-		c.interval(nowNs)
-		return nowNs + c.intervalNs
-	}
-	if nowNs >= c.intervalToNs || nowNs >= c.toNs {
-		c.readGauges(nowNs, servers)
-		c.interval(nowNs)
-		c.intervalToNs = nowNs + c.intervalNs
-	}
-	return min(c.virtual.Tick(nowNs), c.intervalToNs)
+	c.readGauges(nowNs, servers)
+	c.interval(nowNs)
+	return nowNs + c.intervalNs
 }
 
 // interval ends the current interval and begins the next.
@@ -405,9 +375,7 @@ func (c *Collector) end() {
 	for i := range c.noDispatches {
 		c.noDispatches[i].end(c.toNs, c.fromNs)
 	}
-	if c.virtual != nil {
-		c.virtual.Finish()
-	}
+	c.virtual.Finish()
 }
 
 // counts says whether the request belongs to the window. No request arrives at its end or later.

@@ -27,6 +27,7 @@ func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	m.collector.handlers, m.collector.queueOf = run.Handlers(), run.Clients().Queue
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())
+	run.Observe(m.collector.virtual.Observer())
 	run.Observe(m.fingerprint.Observer())
 	if m.replayed != nil {
 		run.Observe(m.replayed.Observer())

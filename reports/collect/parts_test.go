@@ -402,7 +402,7 @@ func TestMomentsOfProbes(t *testing.T) {
 			t.Fatalf("the probe %d is at %d ns", i, w.nextNs)
 		}
 	}
-	if next := v.Tick(6_000_000); next != v.toNs {
+	if next := v.tick(6_000_000, nil); next != v.toNs {
 		t.Errorf("after the last probe, the next call is at %d ns, want the end", next)
 	}
 }
@@ -428,7 +428,7 @@ func TestOrderOfProbes(t *testing.T) {
 			v.draw(w)
 			heap.Fix(v.due, 0)
 		}
-		if next := v.Tick(nowNs); next <= nowNs {
+		if next := v.tick(nowNs, nil); next <= nowNs {
 			t.Fatalf("after those of %d ns, the next one is due at %d", nowNs, next)
 		}
 	}

@@ -21,7 +21,7 @@ const probesPerWorkload = 1000
 // sent at random moments. It uses probes, which change no decision (queueset.Probe). A client that
 // waits for a response sends nothing meanwhile, so the waits of the requests that were sent do not
 // show how long such a time was (coordinated omission). The moments of the probes do not depend
-// on the clients. The collector calls its methods for every event.
+// on the clients.
 //
 // A probe is made for a client that is drawn from those that have sent a request, and is a copy of
 // that client's latest request, at the server which that was sent to. If that server no longer listens,
@@ -127,8 +127,16 @@ func (v *Probes) draw(w *virtualWorkload) {
 	w.next++
 }
 
-// Tick makes the probes that are due, and returns the time of the next one.
-func (v *Probes) Tick(nowNs int64) (nextNs int64) {
+// Observer returns what the probes observe of a run.
+func (v *Probes) Observer() server.Observer {
+	return server.Observer{
+		Arrived: v.arrived, Dispatched: v.dispatched, Rejected: v.rejected, Executed: v.ended, Released: v.ended, GivenUp: v.givenUp,
+		Adjusted: v.adjusted, Changed: v.stageChanged, Tick: v.tick,
+	}
+}
+
+// tick makes the probes that are due, and returns the time of the next one.
+func (v *Probes) tick(nowNs int64, _ []*server.Server) (nextNs int64) {
 	for len(v.due) > 0 && v.due[0].nextNs <= nowNs {
 		w := v.due[0]
 		v.probe(nowNs, w.index)
@@ -279,8 +287,8 @@ func (v *Probes) settle(nowNs int64, c *changedSet) {
 // happens records an event of the queue set.
 func (c *changedSet) happens(nowNs int64) { c.atNs, c.limit = nowNs, c.set.Limit() }
 
-// Arrived is called when a request arrives.
-func (v *Probes) Arrived(nowNs int64, r *server.Request) {
+// arrived is called when a request arrives.
+func (v *Probes) arrived(nowNs int64, r *server.Request) {
 	w := &v.workloads[r.Workload]
 	if w.latest[r.Client] == nil {
 		w.seen = append(w.seen, int32(r.Client))
@@ -289,8 +297,8 @@ func (v *Probes) Arrived(nowNs int64, r *server.Request) {
 	v.change(nowNs, v.pendingAt(r, r.Level))
 }
 
-// Dispatched is called when a request is dispatched.
-func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
+// dispatched is called when a request is dispatched.
+func (v *Probes) dispatched(nowNs int64, r *server.Request) {
 	c := v.pendingAt(r, r.Level)
 	if c == nil {
 		return
@@ -300,8 +308,8 @@ func (v *Probes) Dispatched(nowNs int64, r *server.Request) {
 	c.happens(nowNs)
 }
 
-// Rejected is called when a request is rejected.
-func (v *Probes) Rejected(nowNs int64, r *server.Request) {
+// rejected is called when a request is rejected.
+func (v *Probes) rejected(nowNs int64, r *server.Request) {
 	c := v.pendingAt(r, r.Level)
 	if c == nil {
 		return
@@ -320,13 +328,20 @@ func (v *Probes) Rejected(nowNs int64, r *server.Request) {
 	v.change(nowNs, c)
 }
 
-// Ended is called when a request's execution ends, and when its seats are released.
-func (v *Probes) Ended(nowNs int64, r *server.Request) {
+// ended is called when a request's execution ends, and when its seats are released.
+func (v *Probes) ended(nowNs int64, r *server.Request) {
 	v.change(nowNs, v.pendingAt(r, r.Level))
 }
 
-// Adjusted is called when the limits have changed. The probes of a removed level are discarded.
-func (v *Probes) Adjusted(nowNs int64) {
+// givenUp is called when the server of a request has ended.
+func (v *Probes) givenUp(nowNs int64, r *server.Request) {
+	if r.InFlight() {
+		v.ended(nowNs, r)
+	}
+}
+
+// adjusted is called when the limits have changed. The probes of a removed level are discarded.
+func (v *Probes) adjusted(nowNs int64, _ *server.Server) {
 	if !slices.ContainsFunc(v.changed, func(c changedSet) bool { return c.n > 0 }) {
 		return
 	}
@@ -348,8 +363,8 @@ func (v *Probes) Adjusted(nowNs int64) {
 	}
 }
 
-// Changed is called when a server has another stage. The probes at one that has ended are discarded.
-func (v *Probes) Changed(_ int64, s *server.Server) {
+// stageChanged is called when a server has another stage. The probes at one that has ended are discarded.
+func (v *Probes) stageChanged(_ int64, s *server.Server) {
 	if s.Stage() == server.Off {
 		v.discard(func(p *pendingProbe) bool { return int(p.server) == s.Index() })
 	}
@@ -375,8 +390,11 @@ func (v *Probes) discard(unwanted func(*pendingProbe) bool) {
 	}
 }
 
-// Finish ends the probes that are still pending when the run ends.
+// Finish ends the probes that are still pending when the run ends. v may be nil.
 func (v *Probes) Finish() {
+	if v == nil {
+		return
+	}
 	for i := range v.changed {
 		v.change(v.toNs, &v.changed[i])
 	}

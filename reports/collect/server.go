@@ -165,9 +165,6 @@ func (c *Collector) givenUp(nowNs int64, r *server.Request) {
 			c.workloads.Failed(r)
 		}
 	}
-	if c.virtual != nil {
-		c.virtual.Ended(nowNs, r)
-	}
 }
 
 // lost counts a request that is lost, also at the moment at which its server ended.
@@ -220,9 +217,6 @@ func (c *Collector) changed(nowNs int64, srv *server.Server) {
 		s.dropForgotten(nowNs)
 		c.workloads.ForgetLimits(s.index)
 		c.sumLimits(nowNs, result.ByServer)
-	}
-	if c.virtual != nil {
-		c.virtual.Changed(nowNs, srv)
 	}
 }
 
