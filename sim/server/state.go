@@ -6,6 +6,7 @@ import (
 	"apfsim/core/classify"
 	"apfsim/core/estimate"
 	"apfsim/core/filter"
+	"apfsim/core/queueset"
 	"apfsim/sim/api"
 )
 
@@ -134,3 +135,13 @@ func (s *Server) receive(r *Request) {
 		r.Flow, r.FlowIndex, r.FlowHash = state.flow, state.flowIndex, state.flowHash
 	}
 }
+
+// Probe returns what a request of the template would meet that arrived now. It sends none and
+// changes no decision: the probe is rejected, or dispatched at once (waits is false), or it waits
+// until its methods say that it would be dispatched, and at most WaitLimitNs.
+func (s *Server) Probe(nowNs int64, t *Template) (p queueset.Probe, rejection queueset.Rejection, waits bool) {
+	return s.filter.Probe(nowNs, &s.state(t, t.TemplateID).Kind)
+}
+
+// WaitLimitNs returns how long a request of the template may wait in a queue.
+func (s *Server) WaitLimitNs(t *Template) int64 { return s.state(t, t.TemplateID).WaitLimitNs() }
