@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Version is the release of Kubernetes whose server is built. The go.mod file in live/binaries says
+// Version is the release of Kubernetes whose server is built. The go.mod file in lab/live/binaries says
 // the same.
 const Version = "v1.37.1"
 
@@ -27,7 +27,7 @@ func Build(ctx context.Context, repository string, log io.Writer) (*Binaries, er
 	if err != nil {
 		return nil, err
 	}
-	module := filepath.Join(repository, "live", "binaries")
+	module := filepath.Join(repository, "lab", "live", "binaries")
 	dir := filepath.Join(repository, "bin", "live-"+Version)
 	b := &Binaries{Etcd: filepath.Join(dir, "etcd"), KubeAPIServer: filepath.Join(dir, "kube-apiserver")}
 	numbers := strings.Split(strings.TrimPrefix(Version, "v"), ".")

@@ -1,4 +1,4 @@
-// Livetest runs the cases of live/cases against a kube-apiserver and compares the live runs with the replay of
+// Livetest runs the cases of lab/live/cases against a kube-apiserver and compares the live runs with the replay of
 // what was measured and with the prediction. See lab/live.md.
 //
 //	livetest [-repository DIR] [-results DIR] [-runs N] [-seeds N] [-document FILE [-document-only]] [-predict-only] [CASE...]
@@ -186,7 +186,7 @@ func (o *options) all(ctx context.Context, stdout, stderr io.Writer, chosen []st
 
 // busy makes the runs of a busy case, and returns whether the predictions hold.
 func (o *options) busy(ctx context.Context, stdout, stderr io.Writer, b *apiserver.Binaries, name string) (holds bool, err error) {
-	file := filepath.Join(o.repository, "live", "cases", name+".yaml")
+	file := filepath.Join(o.repository, "lab", "live", "cases", name+".yaml")
 	dir := func(n int) string { return filepath.Join(o.results, name, fmt.Sprint(n+1)) }
 	var results *report.Busy
 	if o.predictOnly {
@@ -242,7 +242,7 @@ func (o *options) resultsOf(name string) string {
 
 // forecast makes the runs of a forecast case, and returns whether the predictions hold. A void run is made again once.
 func (o *options) forecast(ctx context.Context, stdout, stderr io.Writer, b *apiserver.Binaries, c *forecastCase) (holds bool, err error) {
-	file := filepath.Join(o.repository, "live", "cases", c.name+".yaml")
+	file := filepath.Join(o.repository, "lab", "live", "cases", c.name+".yaml")
 	results := &report.Forecast{Name: c.name, Version: apiserver.Version, Seeds: o.seeds}
 	results.Begin()
 	for n := range o.runs {
@@ -331,7 +331,7 @@ func (o *options) writeDocument(stderr io.Writer) error {
 
 // one makes the runs of one case. A void run is made again once.
 func (o *options) one(ctx context.Context, stdout io.Writer, b *apiserver.Binaries, name string) (*report.Case, error) {
-	file := filepath.Join(o.repository, "live", "cases", name+".yaml")
+	file := filepath.Join(o.repository, "lab", "live", "cases", name+".yaml")
 	c := &report.Case{Name: name}
 	for seed := range o.seeds {
 		sc, err := outcome.Load(file, fmt.Sprintf("spec.seed=%d", seed+2))
