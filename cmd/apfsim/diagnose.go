@@ -35,8 +35,8 @@ func newDiagnose() *cobra.Command {
 kube-apiserver, as for 'apfsim import'; an audit log alone is enough. Without a log, FILE is the metrics of
 a server (two scrapes of /metrics, a series of them, or answers of Prometheus), dumps of
 /debug/api_priority_and_fairness, or the log of a client. Metrics say which priority level and which
-FlowSchema were hurt, when and why, and do not name users; dumps with details do. Each file is recognized
-by its content.
+FlowSchema were hurt, when and why, and do not name users; dumps with details do. A folder or a .tar.gz
+stands for the files in it. Each file is recognized by its content.
 
 With a log, the command imports the logs, replays them, and compares the replay with the logs. What the logs
 themselves show, such as rejected requests, is a fact. Causes and remedies are concluded from the
@@ -80,14 +80,21 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *diagnoseFlags) error 
 	if flags.prometheus != "" {
 		return askPrometheus(cmd, flags)
 	}
-	files, err := recognizeFiles(cmd, args)
+	files, notes, err := recognizeFiles(cmd, args)
+	for _, note := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+	}
 	if err != nil {
 		return invalid(err)
 	}
 	if files.withoutRequests() {
-		return runEvidence(cmd, files.files(), flags)
+		all, read := files.files()
+		return runEvidence(cmd, all, read, flags)
 	}
-	args, notes := files.logs(&flags.importFlags)
+	args, notes, err = files.logs(&flags.importFlags)
+	if err != nil {
+		return invalid(err)
+	}
 	for _, note := range notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 	}

@@ -19,51 +19,85 @@ import (
 )
 
 // recognized are the files of a diagnosis with what each was taken for.
-type recognized []struct {
+type recognized []recognizedFile
+
+type recognizedFile struct {
 	arg    string
 	answer bool // it is an answer in the place of what was asked for
+	inside bool // it is in an archive, which arg names
 	evidence.File
 }
 
-// recognizeFiles says what each file is. Standard input is read no further than that takes.
-func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, err error) {
-	stdin := bufio.NewReaderSize(cmd.InOrStdin(), evidence.HeadBytes)
-	sources, err := requests.Sources(args, stdin, logfile.Options{})
-	if err != nil {
-		return nil, err
-	}
-	all = make(recognized, len(sources))
+// recognizeFiles says what each file is. A folder and an archive stand for the files in them; the notes say which of these are left
+// out. Standard input is read no further than that takes.
+func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, notes []string, err error) {
 	var wrong []error
-	for i := range sources {
-		s, f := &sources[i], &all[i]
-		f.arg, f.Name = args[i], s.Name
-		if s.Stream {
-			f.Open = func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
-			head, err := stdin.Peek(evidence.HeadBytes)
-			if err != nil && err != io.EOF {
-				wrong = append(wrong, err)
-			}
-			f.Kind = evidence.Recognize(head)
-			f.answer = evidence.IsAnswer(f.Kind, head)
-			cmd.SetIn(stdin) // from its beginning
+	var named []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+			named = append(named, arg)
 			continue
 		}
-		f.Open = func() (io.ReadCloser, error) { return os.Open(s.Name) }
-		if f.Kind, f.answer, err = evidence.RecognizeFile(f.Open); err != nil {
-			wrong = append(wrong, err)
+		inside, left, err := evidence.Folder(arg)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", arg, err))
 		}
+		named, notes = append(named, inside...), append(notes, left...)
 	}
-	return all, errors.Join(wrong...)
+	stdin := bufio.NewReaderSize(cmd.InOrStdin(), evidence.HeadBytes)
+	sources, err := requests.Sources(named, stdin, logfile.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(append(wrong, err)...)
+	}
+	for i := range sources {
+		s := &sources[i]
+		f := recognizedFile{arg: named[i], File: evidence.File{Name: s.Name, Open: func() (io.ReadCloser, error) { return os.Open(s.Name) }}}
+		files, left, err := f.recognize(stdin, s.Stream)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", s.Name, err))
+		}
+		if s.Stream {
+			cmd.SetIn(stdin) // from its beginning
+		}
+		all, notes = append(all, files...), append(notes, left...)
+	}
+	return all, notes, errors.Join(wrong...)
 }
 
-func isLog(k incident.Kind) bool { return k == incident.AuditLog || k == incident.HTTPLog }
+// recognize says what a file is, and returns the files in it if it is an archive.
+func (f *recognizedFile) recognize(stdin *bufio.Reader, isStdin bool) (all recognized, notes []string, err error) {
+	if isStdin {
+		f.Open = func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
+		head, err := stdin.Peek(evidence.HeadBytes)
+		if err != nil && err != io.EOF {
+			return nil, nil, err
+		}
+		f.Kind = evidence.Recognize(head)
+		f.answer = evidence.IsAnswer(f.Kind, head)
+	} else if f.Kind, f.answer, err = evidence.RecognizeFile(f.Open); err != nil {
+		return nil, nil, err
+	}
+	if f.Kind != incident.Archive {
+		return recognized{*f}, nil, nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	files, notes, err := evidence.Unpack(f.Name, r)
+	for _, inside := range files {
+		all = append(all, recognizedFile{arg: f.arg, inside: true, File: inside})
+	}
+	return all, notes, err
+}
 
 // withoutRequests reports whether no file is the log of a server, and at least one is of another kind that is known. If all files
 // are unknown, the reader of logs says what is wrong with their lines.
 func (all recognized) withoutRequests() bool {
 	known := false
 	for i := range all {
-		if isLog(all[i].Kind) {
+		if evidence.IsLog(all[i].Kind) {
 			return false
 		}
 		known = known || all[i].Kind != incident.Other || all[i].answer
@@ -73,12 +107,15 @@ func (all recognized) withoutRequests() bool {
 
 // logs returns the arguments that name logs of servers. Metrics and objects become those of the flags, unless these are given, and
 // notes say so.
-func (all recognized) logs(flags *importFlags) (args, notes []string) {
+func (all recognized) logs(flags *importFlags) (args, notes []string, err error) {
 	var config []string
 	note := func(f *evidence.File, text string) {
 		notes = append(notes, fmt.Sprintf("%s: is %s, %s", f.Name, evidence.Words(f.Kind), text))
 	}
 	for i := range all {
+		if all[i].inside {
+			return nil, nil, fmt.Errorf("%s: is in an archive, which is not read beside the log of a server; unpack it, and give its folder", all[i].Name)
+		}
 		switch f := &all[i]; f.Kind {
 		case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
 			args = append(args, f.arg)
@@ -101,7 +138,7 @@ func (all recognized) logs(flags *importFlags) (args, notes []string) {
 		}
 	}
 	flags.config = append(flags.config, config...)
-	return args, notes
+	return args, notes, nil
 }
 
 // sources returns what the files were taken for.
@@ -112,18 +149,21 @@ func (all recognized) sources() (sources []incident.Source) {
 	return sources
 }
 
-func (all recognized) files() (files []evidence.File) {
+func (all recognized) files() (files []evidence.File, read []string) {
 	for i := range all {
 		files = append(files, all[i].File)
+		if read = append(read, all[i].Name); all[i].inside {
+			read[i] = all[i].arg
+		}
 	}
-	return files
+	return files, read
 }
 
 // onlyLogs are the flags that are about logs of requests.
 var onlyLogs = []string{"server", "config", "metrics", "zone", "year", "strict", "client"}
 
-// runEvidence diagnoses a server without a log of its requests.
-func runEvidence(cmd *cobra.Command, files []evidence.File, flags *diagnoseFlags) error {
+// runEvidence diagnoses a server without a log of its requests. read are the names of the files that are read.
+func runEvidence(cmd *cobra.Command, files []evidence.File, read []string, flags *diagnoseFlags) error {
 	for _, name := range onlyLogs {
 		if cmd.Flags().Changed(name) {
 			return invalid(fmt.Errorf("--%s: is about the log of a server, and none of the files is one", name))
@@ -132,9 +172,7 @@ func runEvidence(cmd *cobra.Command, files []evidence.File, flags *diagnoseFlags
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	var p paths
-	for i := range files {
-		p.read(files[i].Name)
-	}
+	p.read(read...)
 	p.folder("--out: ", flags.out, incident.PageFile, incident.DiagnosisFile)
 	var made atomicfile.Set
 	defer made.Discard()
@@ -192,5 +230,5 @@ func askPrometheus(cmd *cobra.Command, flags *diagnoseFlags) error {
 	case err != nil:
 		return fmt.Errorf("--prometheus: %w", err)
 	}
-	return runEvidence(cmd, files, flags)
+	return runEvidence(cmd, files, nil, flags)
 }

@@ -41,14 +41,13 @@ func (s *server) answers(levels []*level, at string) *Finding {
 		return nil
 	}
 	c := &result.Cause{Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{{Name: "answers429", Value: n}}}
-	f := &Finding{Status: status, Decided: decided, Cause: c,
+	f := &Finding{Status: status, Decided: decided, Cause: c, Doubt: true,
 		Sentence: fmt.Sprintf("%s of the %s%s were answered 429 %s", judge.ShareText(j.NotServed, j.Arrived), result.RequestCount(j.Arrived), at, s.observed())}
 	c.Sentence = s.mostly429(from, to, n, of429)
 	if reports {
 		c.Kind, c.Or = result.ByInFlightLimit, []result.Kind{result.ByStoppedServer}
 		c.Sentence += fmt.Sprintf(" Flow control rejected %s of them: the others are of the max-in-flight filter, of an aggregated server, or of a handler whose cache is not filled yet.", format.Whole(int64(rejected)))
 		c.Confirm = "--enable-priority-and-fairness of the server, and the label component of apiserver_request_total"
-		c.Sentence += doubt(c)
 		f.Try = []result.Remedy{{Remedy: result.NoChange, Sentence: "No change of FlowSchemas or priority levels helps against rejections that are not those of flow control."}}
 		return f
 	}
@@ -65,7 +64,6 @@ func (s *server) answers(levels []*level, at string) *Finding {
 	if len(busy) == 0 {
 		c.Sentence += " No level was asked for more than its seats at the samples."
 	}
-	c.Sentence += doubt(c)
 	f.Try = []result.Remedy{{Remedy: result.NoChange, Sentence: "Before anything is changed, find out which level and which FlowSchema rejected: apfsim diagnose with two scrapes of kubectl get --raw /metrics."}}
 	return f
 }

@@ -150,6 +150,8 @@ func otherText(head []byte) string {
 	case strings.HasPrefix(begin, "{") && strings.Contains(begin, `"kind":"status"`), strings.HasPrefix(begin, "error from server"), strings.HasPrefix(begin, `{"status":"error"`):
 		line, _, _ := strings.Cut(string(bytes.TrimSpace(head)), "\n")
 		return "is an error in the place of the answer: " + format.Shorten(format.Printable(line), 200)
+	case strings.HasPrefix(begin, "pk\x03\x04"):
+		return "is a zip archive, which is not read; want its folder, or a .tar.gz"
 	case strings.HasPrefix(begin, `{"status":"success"`):
 		return `is an answer of Prometheus that is neither a "matrix" nor a "vector"`
 	}
@@ -166,7 +168,7 @@ func IsAnswer(k incident.Kind, head []byte) bool {
 // diagnosis makes the diagnosis of what the files say.
 func (e *evidence) diagnosis() *Diagnosis {
 	v := result.NewOverall()
-	d := &Diagnosis{Diagnosis: incident.Diagnosis{SchemaVersion: result.SchemaVersion, KubernetesVersion: e.version, VersionFrom: incident.VersionMetrics,
+	d := &Diagnosis{Diagnosis: incident.Diagnosis{SchemaVersion: result.SchemaVersion, KubernetesVersion: e.version, VersionFrom: e.from,
 		Clients: e.clients, WhyNotTrusted: []string{"there is no log of requests to replay"}, Verdict: v, KnownFaults: []incident.KnownFault{},
 		Remedies: []incident.Remedy{}, Wanted: e.wanted, Sources: e.sources, Schemas: e.schemas, Levels: e.levels}, unknown: e.unknown, warnings: e.warnings, tables: e.tables}
 	if d.Clients == nil {
@@ -180,9 +182,6 @@ func (e *evidence) diagnosis() *Diagnosis {
 	}
 	if d.Wanted == nil {
 		d.Wanted = []incident.Wanted{}
-	}
-	if e.version == "" {
-		d.VersionFrom = ""
 	}
 	for i := range e.sources {
 		if s := &e.sources[i]; s.From != "" {
@@ -207,6 +206,9 @@ func (e *evidence) diagnosis() *Diagnosis {
 		}
 		if c := f.Cause; c != nil {
 			number[c.Kind]++
+			if f.Doubt {
+				c.Sentence += doubt(c)
+			}
 			c.ID = string(c.Kind) + "-" + strconv.Itoa(number[c.Kind])
 			v.Causes = append(v.Causes, *c)
 			for k := range f.Harmed {

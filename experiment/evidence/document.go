@@ -49,7 +49,7 @@ func (d *Diagnosis) Document() *report.Document {
 	return doc
 }
 
-// filesNamed is how many files the first lines name. Of more, they count the kinds.
+// filesNamed is how many files the first lines name. Of more, they have the kinds.
 const filesNamed = 3
 
 // readText says what was read, of which servers and of which time.
@@ -57,20 +57,11 @@ func (d *Diagnosis) readText() string {
 	var parts, instances []string
 	for i := range d.Sources {
 		s := &d.Sources[i]
-		text := s.File + " (" + Words(s.Kind) + ")"
-		if len(d.Sources) > filesNamed {
-			if slices.ContainsFunc(d.Sources[:i], func(o incident.Source) bool { return o.Kind == s.Kind }) {
-				continue
-			}
-			n := 0
-			for _, o := range d.Sources {
-				if o.Kind == s.Kind {
-					n++
-				}
-			}
-			text = format.Counted(n, "file") + " (each " + Words(s.Kind) + ")"
+		if text := Words(s.Kind); len(d.Sources) <= filesNamed {
+			parts = append(parts, s.File+" ("+text+")")
+		} else if !slices.Contains(parts, text) {
+			parts = append(parts, text)
 		}
-		parts = append(parts, text)
 		for _, name := range s.Instances {
 			if !slices.Contains(instances, name) {
 				instances = append(instances, name)
@@ -78,6 +69,9 @@ func (d *Diagnosis) readText() string {
 		}
 	}
 	text := strings.Join(parts, ", ")
+	if n := len(d.Sources); n > filesNamed {
+		text = format.Counted(n, "file") + ": " + text
+	}
 	if len(instances) > 0 {
 		text += "; of " + format.Listed(instances, 5, "")
 	}

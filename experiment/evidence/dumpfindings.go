@@ -39,6 +39,7 @@ func concludeDumps(e *evidence) {
 	}
 	all := moments(e.dumps)
 	reports := e.onlyServer()
+	ofMetrics := len(e.findings)
 	for _, m := range all {
 		m.complete(e.shapeOf)
 		m.beside(e, reports)
@@ -49,6 +50,9 @@ func concludeDumps(e *evidence) {
 		found := len(e.findings)
 		for _, l := range m.levels {
 			m.find(e, l)
+		}
+		if reports != nil && len(all) == 1 && !m.apart {
+			e.join(ofMetrics)
 		}
 		if len(e.findings) == found {
 			e.findings = append(e.findings, m.nothing())
@@ -64,14 +68,43 @@ func concludeDumps(e *evidence) {
 	e.want(requests == nil, dumpRequests, "whose requests wait, for how long, and who shares whose queues")
 	e.want(requests != nil && !details, "the same dump_requests with ?includeRequestDetails=1", "the user, the verb and the path of each request")
 	e.want(m.dumps[levelsDump] == nil, "dump_priority_levels", "how many requests of each priority level were rejected, from 1.27 on")
-	e.want(true, "two scrapes of /metrics of this server, a minute apart", "whether it goes on, whether executions became longer, and the limits of the levels at that time")
+	e.want(reports == nil || reports.sinceStart(), "two scrapes of /metrics of this server, a minute apart", "whether it goes on, whether executions became longer, and the limits of the levels at that time")
 	e.want(e.shapes == nil, "kubectl get flowschemas,prioritylevelconfigurations -o yaml", "hands, queues, and what each level may lend and borrow")
-	e.cannot("Dumps are of one moment: they do not say when requests were rejected, whether that goes on, or whether executions take longer than usual.")
+	if reports == nil {
+		e.cannot("Dumps are of one moment: they do not say when requests were rejected, whether that goes on, or whether executions take longer than usual.")
+		e.cannot("Dumps do not have the limits of the levels: they do not say whether seats were lent, or are free.")
+	}
 	e.cannot("They show only flow control: not what etcd, webhooks, other filters of the server and other servers do.")
 	if requests != nil && !requests.has("StartTime") {
 		e.cannot("Before Kubernetes 1.28, a dump of requests does not have those that execute, so that it does not say who has the seats.")
 	}
-	e.cannot("Dumps do not have the limits of the levels: they do not say whether seats were lent, or are free.")
+}
+
+// join joins what a dump says of a level to what the metrics of the same server do, if both can be true: the metrics say why, and the
+// dump says who. The findings before the index are those of metrics.
+func (e *evidence) join(ofMetrics int) {
+	e.findings = slices.DeleteFunc(e.findings, func(f Finding) bool { return e.joined(&f, e.findings[:ofMetrics]) })
+}
+
+func (e *evidence) joined(f *Finding, metrics []Finding) bool {
+	if f.Cause == nil || f.Doubt {
+		return false
+	}
+	i := slices.IndexFunc(metrics, func(m Finding) bool {
+		return m.Doubt && m.Cause.Level == f.Cause.Level && (m.Cause.Kind == f.Cause.Kind || slices.Contains(m.Cause.Or, f.Cause.Kind))
+	})
+	if i < 0 {
+		return false
+	}
+	m := &metrics[i]
+	c := m.Cause
+	c.Sentence += " At the moment of the dump, " + f.Cause.Sentence
+	c.Flows, c.Figures = f.Cause.Flows, append(c.Figures, f.Cause.Figures...)
+	if strings.HasSuffix(c.Confirm, dumpRequests) {
+		c.Confirm = ""
+	}
+	m.Harmed, m.Try = append(m.Harmed, f.Harmed...), append(f.Try, m.Try...)
+	return true
 }
 
 // onlyServer returns the server whose metrics are there; nil if there are none, or those of several.
@@ -97,6 +130,7 @@ func (m *moment) beside(e *evidence, s *server) {
 		if l.row == nil || !l.row.counted || !rejected.known() && l.row.rejected == 0 || int64(rejected.last) == l.row.rejected {
 			continue
 		}
+		m.apart = true
 		e.warnings = append(e.warnings, fmt.Sprintf("the metrics and the dump are not of the same moment, or not of the same server: %s of %s had been rejected in the metrics, and %s in %s",
 			result.RequestCount(int64(rejected.last)), l.name, format.Whole(l.row.rejected), place(m.dumps[levelsDump])))
 	}

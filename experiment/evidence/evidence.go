@@ -20,6 +20,7 @@ type Finding struct {
 	Harmed  []result.Harmed // whose requests these are; each has the causes of this finding
 	Cause   *result.Cause   // nil if the file shows no mechanism
 	Try     []result.Remedy // what may help against the cause
+	Doubt   bool            // the sentence of the cause is followed by what else fits, and what tells
 	// Sentence is what happened, if the finding is the most important one. It ends without a full stop.
 	Sentence string
 }
@@ -36,6 +37,7 @@ type evidence struct {
 	wanted    []incident.Wanted // what would tell more
 	unknown   []string          // what the files cannot say, in sentences
 	version   string            // of Kubernetes; "" if no file says it
+	from      string            // where the version is from
 	warnings  []string
 	observed
 }
@@ -49,4 +51,5 @@ var readers = map[incident.Kind]reader{
 	incident.QueryRange: (*evidence).readQuery, incident.QueryInstant: (*evidence).readQuery,
 	incident.DumpLevels: readDump, incident.DumpQueues: readDump, incident.DumpRequests: readDump,
 	incident.ClientLog: readClient, incident.APIRequestCount: readRequestCounts, incident.Objects: (*evidence).readObjects,
+	incident.Version: (*evidence).readVersion,
 }

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -70,7 +69,9 @@ func (e *evidence) concludeMetrics() {
 	}
 	servers, strange, apart := e.collected.servers()
 	e.warnings = append(e.warnings, strange...)
-	e.version = cmp.Or(e.version, e.collected.version())
+	if v := e.collected.version(); v != "" {
+		e.version, e.from = v, incident.VersionMetrics
+	}
 	all := served{apart: apart}
 	levels := make([][]*level, len(servers))
 	for i, s := range servers {
@@ -175,8 +176,10 @@ func (e *evidence) wantMore(servers []*server) {
 	want := func(input, tells string) { e.wanted = append(e.wanted, incident.Wanted{Input: input, Tells: tells}) }
 	alone := slices.ContainsFunc(servers, (*server).sinceStart)
 	bad := slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Status != result.OK })
-	if bad {
+	if bad && !slices.ContainsFunc(e.dumps, func(d *dump) bool { return d.kind == requestsDump }) {
 		want(dumpRequests, "who is in the queues and holds the seats now: users, verbs and paths")
+	}
+	if bad {
 		want("an audit log of one minute", "who sent what, who was rejected, and which change would help")
 	}
 	if alone {

@@ -3,7 +3,6 @@ package evidence
 import (
 	"cmp"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ type moment struct {
 	dumps  [dumpKinds]*dump
 	asOf   time.Time // the latest time in dump_requests: the dump was not made before it
 	levels []*levelNow
+	apart  bool // the metrics are of another moment or server
 }
 
 // levelNow is what the dumps of a moment say of a priority level.
@@ -70,7 +70,7 @@ func moments(all []*dump) (grouped []*moment) {
 	count := map[string][dumpKinds]int{}
 	at := map[place]*moment{}
 	for _, d := range all {
-		folder := filepath.Dir(d.at.File)
+		folder := d.at.File[:strings.LastIndexAny(d.at.File, `/\:`)+1] // or its archive
 		n := count[folder]
 		p := place{folder, n[d.kind]}
 		n[d.kind]++

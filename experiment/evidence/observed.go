@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"regexp"
+
 	"apfsim/core/config"
 	"apfsim/core/rules"
 	"apfsim/document"
@@ -69,6 +71,18 @@ func (e *evidence) readObjects(s *incident.Source, text []byte) error {
 		if uid := textOf(f.Origin.Document.Root.Get("metadata").Get("uid")); uid != "" {
 			e.schemaUIDs[uid] = f.Name
 		}
+	}
+	return nil
+}
+
+// serverVersion finds the release of the server, which is not that of kubectl.
+var serverVersion = regexp.MustCompile(`(?:(?:serverVersion|Server Version)[\s\S]*?|\A[\s{"]*major[\s\S]*?|\A[\s{"]*gitVersion"?\s*:\s*"?)v(\d+\.\d+\.\d+)`)
+
+func (e *evidence) readVersion(s *incident.Source, text []byte) error {
+	if m := serverVersion.FindSubmatch(text); m != nil {
+		e.version, e.from = string(m[1]), incident.VersionFile
+	} else {
+		e.warnings = append(e.warnings, s.File+": has the version of kubectl only; that of the server is in kubectl get --raw /version")
 	}
 	return nil
 }

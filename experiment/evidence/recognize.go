@@ -19,11 +19,15 @@ var kinds = map[incident.Kind]string{
 	incident.QueryRange: "a range query of Prometheus", incident.QueryInstant: "an instant query of Prometheus", incident.TSDBDump: "a dump of Prometheus' database",
 	incident.DumpLevels: "a dump of priority levels", incident.DumpQueues: "a dump of queues", incident.DumpRequests: "a dump of requests",
 	incident.Objects: "flow-control objects", incident.ClientLog: "the log of a client", incident.APIRequestCount: "APIRequestCount objects",
+	incident.Version: "the version of a server", incident.Archive: "an archive",
 	incident.Empty: "an empty file", incident.Other: "none of the files that are read",
 }
 
 // Words returns what people call a kind of file.
 func Words(k incident.Kind) string { return kinds[k] }
+
+// IsLog reports whether a file is a log with the requests of a server.
+func IsLog(k incident.Kind) bool { return k == incident.AuditLog || k == incident.HTTPLog }
 
 // HeadBytes is how much of the beginning of a file Recognize needs at most.
 const HeadBytes = 256 << 10
@@ -47,6 +51,7 @@ var marks = []struct {
 	{incident.APIRequestCount, regexp.MustCompile(`(?m)^[\s\-{,]*"?kind"?\s*:\s*"?APIRequestCount(List)?\b`)},
 	{incident.Objects, regexp.MustCompile(`(?m)["\s\-{,]kind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b|\Akind"?\s*:\s*"?(FlowSchema|PriorityLevelConfiguration)(List)?\b`)},
 	{incident.ClientLog, regexp.MustCompile(`client-side throttling|Throttling request took|server-side throttling, FlowSchema UID|Got a Retry-After|client rate limiter Wait returned an error|msg="?"?Waited before sending request`)},
+	{incident.Version, regexp.MustCompile(`\A[\s{"]*(major|clientVersion|serverVersion|gitVersion)\b[^:]*:[\s\S]*?gitVersion"?\s*:|(?m)^Server Version: *v`)},
 	{incident.Metrics, regexp.MustCompile(`(?m)\A(\s*#[^\n]*\n|\s*\n)*\s*# (HELP|TYPE|EOF)\b|\A(\s*#[^\n]*\n|\s*\n)*[a-zA-Z_:][\w:]*(\{[^\n]*\})?[ \t]+([-+]?[0-9.]+([eE][-+]?[0-9]+)?|NaN|[-+]?Inf)([ \t]+[-0-9.]+([eE][-+]?[0-9]+)?)?[ \t]*(#[^\n]*)?\r?(\n|\z)`)},
 }
 
@@ -55,6 +60,9 @@ func Recognize(head []byte) incident.Kind {
 	text, _ := io.ReadAll(io.LimitReader(unpacked(bytes.NewReader(head)), HeadBytes)) // of a part, the end is missing
 	if len(bytes.TrimSpace(text)) == 0 {
 		return incident.Empty
+	}
+	if isArchive(text) {
+		return incident.Archive
 	}
 	if kind, found := requestLog(text); found {
 		return kind

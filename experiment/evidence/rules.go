@@ -205,6 +205,7 @@ func (s *server) finding(l *level, all []*level, others [][]*level, at string) *
 		}
 		f.Harmed = append(f.Harmed, h)
 	}
+	f.Doubt = true
 	f.Cause, f.Try = s.mechanism(l, all, others)
 	if s.lengthMs() > 0 {
 		f.Cause.ToNs = s.lengthMs() * 1e6
@@ -239,7 +240,7 @@ func (g *group) reasonsText() string {
 func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
 	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
-	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ") + doubt(m.cause)
+	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ")
 	return m.cause, m.remedies()
 }
 

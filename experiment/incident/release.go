@@ -13,6 +13,7 @@ import (
 const (
 	VersionGiven   = "--version"
 	VersionMetrics = "metrics"
+	VersionFile    = "kubectl version"
 	VersionAgents  = "user agents"
 	VersionAssumed = "assumed"
 )

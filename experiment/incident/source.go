@@ -26,6 +26,8 @@ const (
 	Objects         Kind = "objects"         // FlowSchemas and PriorityLevelConfigurations
 	ClientLog       Kind = "client-log"      // of a client, which waited for its own rate limit or was told to wait
 	APIRequestCount Kind = "apirequestcount" // objects of OpenShift
+	Version         Kind = "version"         // what kubectl version prints, or /version serves
+	Archive         Kind = "archive"         // a tar archive of such files
 	Empty           Kind = "empty"
 	Other           Kind = "unknown" // none of these
 )
