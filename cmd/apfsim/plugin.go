@@ -16,6 +16,9 @@ import (
 // pluginProgram is the name under which kubectl finds the program as its plugin: kubectl apf runs kubectl-apf.
 const pluginProgram = "kubectl-apf"
 
+// flowControlObjects are the resources that configure flow control, as kubectl names them.
+const flowControlObjects = "flowschemas,prioritylevelconfigurations"
+
 // isPlugin says whether the program is called as the plugin of kubectl, by the path with which it was started.
 func isPlugin(program string) bool {
 	return strings.TrimSuffix(filepath.Base(program), ".exe") == pluginProgram
@@ -39,7 +42,7 @@ servers, with kubectl. It changes nothing in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newConfig(), newDiagnose(), newExplain(), newUpgrade(), newVersion())
+	root.AddCommand(newCollect(&context), newConfig(), newDiagnose(), newExplain(), newTop(&context), newUpgrade(), newVersion(), newWho(&context))
 	finish(root)
 	f := root.PersistentFlags()
 	f.StringVar(&context.context, "context", "", "`NAME` of the context of the kubeconfig that is used instead of the current one")
@@ -89,9 +92,9 @@ func (k *kubectl) serve(cmd *cobra.Command, release string) {
 		if err := k.setRelease(cmd, release); err != nil {
 			return err
 		}
-		text, err := k.output(cmd, "get", "flowschemas,prioritylevelconfigurations", "-o", "yaml")
+		text, err := k.output(cmd, "get", flowControlObjects, "-o", "yaml")
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; the command also reads files, see '%s --help'", err, cmd.CommandPath())
 		}
 		loader.ReplaceStdin("the output of kubectl", text)
 		if !ofFlag {
@@ -100,6 +103,7 @@ func (k *kubectl) serve(cmd *cobra.Command, release string) {
 		if err := cmd.Flags().Set("config", loader.Stdin); err != nil {
 			return err
 		}
+		cmd.Flags().Lookup("config").Changed = false // nobody gave it, so that it is no mistake where it is not used
 		return run(cmd, args)
 	}
 }
@@ -113,7 +117,7 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 	}
 	text, err := k.output(cmd, "version", "-o", "json")
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; the command also reads files, see '%s --help'", err, cmd.CommandPath())
 	}
 	var answer struct {
 		ServerVersion struct{ GitVersion string }
@@ -142,7 +146,7 @@ func (k *kubectl) output(cmd *cobra.Command, args ...string) ([]byte, error) {
 	call.Stderr = cmd.ErrOrStderr()
 	out, err := call.Output()
 	if err != nil {
-		return nil, fmt.Errorf("kubectl %s: %w; the command also reads files, see '%s --help'", strings.Join(args, " "), err, cmd.CommandPath())
+		return nil, fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
 	}
 	return out, nil
 }

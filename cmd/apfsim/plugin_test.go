@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"strings"
 	"testing"
 )
 
 // standInKubectl is what the plugin needs of kubectl: it runs the plugin, and prints the objects and the release of a cluster,
-// which are the files objects.yaml and version.json of the working directory. It says on stderr what it is asked for.
+// which are the files objects.yaml and version.json of the working directory, and what the server answers to get --raw, which are
+// files with the last names of the paths. The metrics are those of the file next, from the second time on. It says on stderr what it is asked for.
 func standInKubectl() {
 	file := map[string]string{"get": "objects.yaml", "version": "version.json"}
 	switch {
@@ -23,7 +25,14 @@ func standInKubectl() {
 		os.Exit(plugin.ProcessState.ExitCode())
 	case len(os.Args) > 1 && file[os.Args[1]] != "":
 		fmt.Fprintln(os.Stderr, "kubectl", strings.Join(os.Args[1:], " "))
-		text, err := os.ReadFile(file[os.Args[1]])
+		name := file[os.Args[1]]
+		if len(os.Args) > 3 && os.Args[2] == "--raw" {
+			name, _, _ = strings.Cut(path.Base(os.Args[3]), "?")
+		}
+		text, err := os.ReadFile(name)
+		if name == "metrics" {
+			os.Rename("next", name)
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "The connection to the server localhost:8080 was refused")
 			os.Exit(1)
