@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ type tuneFlags struct {
 	load           []string
 	allow, forbid  []string
 	budget         int
+	time           time.Duration
 	probability    float64
 	confidence     string
 	seed           uint64
@@ -77,6 +79,7 @@ of the candidates suffices.`,
 	f.StringSliceVar(&flags.forbid, "forbid", nil, "`KIND,...` of changes that are not allowed: "+strings.Join(tune.Usual, ", "))
 	f.StringArrayVar(&flags.protect, "protect", nil, "`METRIC` that must not get worse, such as 'wait{workload:mice}'; may be repeated")
 	f.IntVar(&flags.budget, "budget", 2000, "greatest `NUMBER` of runs of candidates")
+	f.DurationVar(&flags.time, "time", 0, "`DURATION`, such as 2m, after which no run of a candidate begins: the answer then has what was found until then, and depends on the speed of the machine")
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a run must hold")
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
@@ -133,7 +136,10 @@ func (f *tuneFlags) options(cmd *cobra.Command, arg string) (o tune.Options, err
 	if f.budget < 1 {
 		return o, fmt.Errorf("--budget: %d: want 1 run or more", f.budget)
 	}
-	o.Probability, o.Budget, o.Protect, o.Load = f.probability, f.budget, f.protect, f.load
+	if f.time < 0 {
+		return o, fmt.Errorf("--time: %s: want a duration such as 2m", f.time)
+	}
+	o.Probability, o.Budget, o.Time, o.Protect, o.Load = f.probability, f.budget, f.time, f.protect, f.load
 	loads, err := assign.ParseLoads("--load", f.load)
 	if err != nil {
 		return o, err

@@ -124,7 +124,11 @@ func (a *Answer) answer() *report.Answer {
 		sentence += " " + missing[0]
 	}
 	if a.OutOfBudget {
-		sentence = fmt.Sprintf("The budget of %s ended the search before one of %s was confirmed.", format.Counted(a.search.Budget, "run"), format.Counted(a.Candidates, "candidate"))
+		what := "budget of " + format.Counted(a.search.Budget, "run")
+		if a.search.late {
+			what = "time of " + a.search.Time.String()
+		}
+		sentence = fmt.Sprintf("The %s ended the search before one of %s was confirmed.", what, format.Counted(a.Candidates, "candidate"))
 	}
 	var why []string
 	if a.Closest != nil {

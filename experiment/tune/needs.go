@@ -33,7 +33,11 @@ func (a *Answer) needs() (all []string) {
 		}
 	}
 	if a.OutOfBudget {
-		all = append(all, fmt.Sprintf("Candidates that were not run may suffice: --budget %d.", 2*a.search.Budget))
+		more := fmt.Sprintf("--budget %d", 2*a.search.Budget)
+		if a.search.late {
+			more = "--time " + (2 * a.search.Time).String()
+		}
+		all = append(all, "Candidates that were not run may suffice: "+more+".")
 	}
 	return all
 }

@@ -54,15 +54,15 @@ func (s *search) draw(c *Candidate, first uint64, n int) *trialRuns {
 	return &trialRuns{s: s, c: c, first: first, n: n}
 }
 
-// next returns what the next run says, and the run itself if it was made now. The error is errBudget if the runs are used
-// up.
+// next returns what the next run says, and the run itself if it was made now. The error is errBudget if the runs or the time
+// are used up.
 func (d *trialRuns) next() (*outcome, *experiment.Trial, error) {
 	s, seed := d.s, d.first+uint64(d.taken)
 	if s.journal.isUsed(d.c.ID, seed) {
 		d.taken++
 		return s.journal.find(d.c.ID, seed), nil, nil
 	}
-	if s.runs >= s.Budget {
+	if s.usedUp() {
 		return nil, nil, errBudget
 	}
 	s.runs++

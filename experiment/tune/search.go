@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 
 	"apfsim/experiment"
 	"apfsim/experiment/fit/check"
@@ -26,6 +27,7 @@ type Options struct {
 	Probability float64            // with which a run must hold
 	Confidence  float64            // of the confirmation
 	Budget      int                // greatest number of runs
+	Time        time.Duration      // after which no run of a candidate is begun; 0 for no bound
 	Fit         *check.Report      // of the scenario, if it is fitted to a log and that is known; else nil
 	Load        []string           // factors by which the scenario was loaded, as they were given
 
@@ -50,6 +52,8 @@ const seedsApart = 1 << 32
 type search struct {
 	*Options
 	ctx     context.Context
+	began   time.Time
+	late    bool               // Options.Time is over
 	present *scenario.Scenario // with the goals as its thresholds
 	problem *problem
 	alpha   float64 // error of the whole answer: 1 − Confidence
@@ -88,8 +92,14 @@ type Infeasible struct{ Reason string }
 // Error implements error.
 func (e *Infeasible) Error() string { return e.Reason }
 
-// errBudget ends a search whose runs are used up.
+// errBudget ends a search whose runs or whose time are used up.
 var errBudget = fmt.Errorf("tune: the budget is used up")
+
+// usedUp says whether no more runs of candidates may be made.
+func (s *search) usedUp() bool {
+	s.late = s.late || s.Time > 0 && time.Since(s.began) >= s.Time
+	return s.late || s.runs >= s.Budget
+}
 
 // Run searches for the cheapest change with which the goals hold.
 func Run(ctx context.Context, o Options) (*Answer, error) {
@@ -146,7 +156,7 @@ func RunPart(ctx context.Context, o Options) (runs int, err error) {
 
 // begin runs the present configuration and lists the candidates, if a change is needed.
 func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
-	s = &search{Options: &o, ctx: ctx, alpha: 1 - o.Confidence, results: map[*Candidate]*trials{}}
+	s = &search{Options: &o, ctx: ctx, began: time.Now(), alpha: 1 - o.Confidence, results: map[*Candidate]*trials{}}
 	sc := *o.Scenario
 	s.present = &sc
 	if err := s.check(); err != nil {
