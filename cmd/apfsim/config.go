@@ -45,8 +45,8 @@ func (f *configFlags) addVersion(cmd *cobra.Command) {
 }
 
 // release returns the rules of the release that addVersion's flag names.
-func (f *configFlags) release() (*rules.Rules, error) {
-	r, err := releaseOf("version", f.version)
+func (f *configFlags) release(cmd *cobra.Command) (*rules.Rules, error) {
+	r, err := releaseOf(cmd, "version", f.version)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,14 @@ func (f *configFlags) addGates(cmd *cobra.Command) {
 		"; without a gate, the default of the release. With an etcd that cannot serve consistent reads from the cache (before 3.4.31 or 3.5.13), give ConsistentListFromCache=false")
 }
 
-// releaseOf returns the rules of the release that a flag names. A v before the numbers is ignored.
-func releaseOf(flag, version string) (*rules.Rules, error) {
-	r, err := rules.For(strings.TrimPrefix(version, "v"))
+// releaseOf returns the rules of the release that a flag names, and prints what there is to say of it.
+func releaseOf(cmd *cobra.Command, flag, version string) (*rules.Rules, error) {
+	r, err := rules.For(version)
 	if err != nil {
 		return nil, invalid(fmt.Errorf("--%s: %w", flag, err))
+	}
+	if note := rules.Note(version); note != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: warning: --%s: %s\n", flag, note)
 	}
 	return r, nil
 }
@@ -164,7 +167,7 @@ can be checked directly. A file without any of these objects is an error.`,
   apfsim config validate - < cluster.yaml`,
 		Args: atLeastOne("a file of flow-control objects, a folder of them, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			release, err := flags.release()
+			release, err := flags.release(cmd)
 			if err != nil {
 				return err
 			}
@@ -205,7 +208,7 @@ level can reach, as all levels together cannot lend more seats than they have.`,
 			if err != nil {
 				return err
 			}
-			release, err := flags.release()
+			release, err := flags.release(cmd)
 			if err != nil {
 				return err
 			}
@@ -236,7 +239,7 @@ the newest API version that the release serves.`,
   apfsim config defaults --version 1.24 --mandatory`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			release, err := flags.release()
+			release, err := flags.release(cmd)
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ level and seats before and after the upgrade.`,
 			if from == "" {
 				return diffConfigurations(cmd, &flags, args, cluster, assumed, to, limit)
 			}
-			in, err := upgradeOf(from, to)
+			in, err := upgradeOf(cmd, from, to)
 			if err != nil {
 				return err
 			}
@@ -105,13 +105,13 @@ func diffConfigurations(cmd *cobra.Command, flags *configFlags, args, cluster, a
 	if requestGiven(cmd) {
 		return invalid(errors.New("a request is compared before and after an upgrade only; add --from, or use 'apfsim explain' twice"))
 	}
-	release, err := flags.release()
+	release, err := flags.release(cmd)
 	if err != nil {
 		return err
 	}
 	in := advice.DifferenceInput{From: release, To: release, ServerLimit: limit, Assumed: assumed}
 	if cmd.Flags().Changed("to") {
-		if in.To, err = releaseOf("to", to); err != nil {
+		if in.To, err = releaseOf(cmd, "to", to); err != nil {
 			return err
 		}
 	}
@@ -128,16 +128,16 @@ func diffConfigurations(cmd *cobra.Command, flags *configFlags, args, cluster, a
 }
 
 // upgradeOf returns the releases of an upgrade.
-func upgradeOf(from, to string) (*advice.UpgradeInput, error) {
+func upgradeOf(cmd *cobra.Command, from, to string) (*advice.UpgradeInput, error) {
 	if from == "" {
 		return nil, errors.New("--from: is missing; want the release before the upgrade")
 	}
 	var in advice.UpgradeInput
 	var err error
-	if in.From, err = releaseOf("from", from); err != nil {
+	if in.From, err = releaseOf(cmd, "from", from); err != nil {
 		return nil, err
 	}
-	if in.To, err = releaseOf("to", to); err != nil {
+	if in.To, err = releaseOf(cmd, "to", to); err != nil {
 		return nil, err
 	}
 	if rules.Upgrade(in.From, in.To) == nil {

@@ -51,7 +51,7 @@ name of the user are added and marked as implied.`,
 			if err != nil {
 				return err
 			}
-			release, err := flags.release()
+			release, err := flags.release(cmd)
 			if err != nil {
 				return err
 			}

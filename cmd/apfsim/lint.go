@@ -82,7 +82,7 @@ the severity of --fail-on or a higher one.`,
 }
 
 func runLint(cmd *cobra.Command, args []string, flags *lintFlags) error {
-	in, err := flags.input()
+	in, err := flags.input(cmd)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func failsOn(s lint.Severity, name string) bool {
 }
 
 // input checks the flags and returns the input for lint, without objects.
-func (f *lintFlags) input() (in lint.Input, err error) {
+func (f *lintFlags) input(cmd *cobra.Command) (in lint.Input, err error) {
 	if err := oneOf("base", f.base, []string{scenario.BaseSuggested, scenario.BaseMandatory}); err != nil {
 		return in, invalid(err)
 	}
@@ -159,7 +159,7 @@ func (f *lintFlags) input() (in lint.Input, err error) {
 		}
 	}
 	in.Off, in.Assumed = f.disable, f.assumed
-	if in.Rules, err = f.release(); err != nil {
+	if in.Rules, err = f.release(cmd); err != nil {
 		return in, err
 	}
 	in.Base = config.Mandatory(in.Rules)

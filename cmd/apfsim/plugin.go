@@ -125,13 +125,13 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 	if err := json.Unmarshal(text, &answer); err != nil || answer.ServerVersion.GitVersion == "" {
 		return fmt.Errorf("kubectl version -o json does not say the release of the servers; use --%s", flag)
 	}
-	release, err := rules.For(answer.ServerVersion.GitVersion)
-	if err != nil {
-		release = rules.Latest()
+	named := rules.Canonical(answer.ServerVersion.GitVersion)
+	if _, err := rules.For(named); err != nil {
+		named = rules.Latest().Version
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: warning: the servers are of %s, which is not supported; the answer is for %s\n",
-			answer.ServerVersion.GitVersion, release.Version)
+			answer.ServerVersion.GitVersion, named)
 	}
-	return cmd.Flags().Set(flag, release.Version)
+	return cmd.Flags().Set(flag, named)
 }
 
 // output runs kubectl and returns what it prints. Its messages go to those of the command.

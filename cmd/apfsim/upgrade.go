@@ -108,7 +108,7 @@ func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Opt
 	if len(args) == 0 && f.with == "" {
 		return o, errors.New("CONFIG is missing; want an export of the flow-control objects, or --with SCENARIO for those of a scenario")
 	}
-	releases, err := upgradeOf(f.from, f.to)
+	releases, err := upgradeOf(cmd, f.from, f.to)
 	if err != nil {
 		return o, err
 	}
@@ -235,12 +235,12 @@ func runMaintenance(cmd *cobra.Command, args []string, flags *upgradeFlags) erro
 	}
 	in := advice.MaintenanceInput{Servers: flags.servers}
 	var err error
-	if in.To, err = releaseOf("to", flags.to); err != nil {
+	if in.To, err = releaseOf(cmd, "to", flags.to); err != nil {
 		return err
 	}
 	present := in.To
 	if flags.from != "" {
-		releases, err := upgradeOf(flags.from, flags.to)
+		releases, err := upgradeOf(cmd, flags.from, flags.to)
 		if err != nil {
 			return invalid(err)
 		}

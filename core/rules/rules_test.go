@@ -135,20 +135,39 @@ func zeroOf(value string) string {
 }
 
 func TestUnknownVersions(t *testing.T) {
-	for version, want := range map[string]string{
-		"1.9": "1.18", "1.17": "1.18", "1.38": "1.37", "1.370": "1.37", "1.26.99": "1.26.15", "v1.99.1": "1.37",
-	} {
+	for _, version := range []string{"1.9", "1.17", "1.38", "1.370", "v1.99.1"} {
 		r, err := For(version)
-		message := fmt.Sprintf("%q is not a supported version of Kubernetes; the nearest one is %q", strings.TrimPrefix(version, "v"), want)
+		message := fmt.Sprintf(`%q is not a supported version of Kubernetes; want one from "1.18" to "1.37"`, strings.TrimPrefix(version, "v"))
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
 		}
 	}
-	for _, version := range []string{"1.26.x", "1.022", "1.22.03", "1.22.", "1.22.3.4", "1.-22", "", "v", "vv1.22", "2.20", "latest", "33"} {
+	for version, suggestion := range map[string]string{
+		"1.26.x": "1.26", "126": "1.26", "1.022": "1.22", "1.22.": "1.22", "1.-22": "1.22", "vv1.22": "1.22", "2.20": "1.20",
+		"1.22.3.4": "", "1.22.03": "", "": "", "v": "", "latest": "", "33": "",
+	} {
 		r, err := For(version)
 		message := fmt.Sprintf(`%q is not a version of Kubernetes; want one from "1.18" to "1.37"`, version)
+		if suggestion != "" {
+			message += fmt.Sprintf(" (did you mean %q?)", suggestion)
+		}
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
+		}
+	}
+}
+
+// A patch release that came after this program is taken as the newest that it knows of the minor release, and a note says so.
+func TestUnseenPatchReleases(t *testing.T) {
+	for version, want := range map[string]string{"1.37.9": "1.37.2", "v1.37.5-gke.100": "1.37.2", "v1.33.99-eks-1234567": "1.33.13", "1.26.16": "1.26.15"} {
+		r, known := mustFor(t, version), mustFor(t, want)
+		if note := Canonical(version) + " is not known to this apfsim: it is taken as " + want; r != known || Note(version) != note {
+			t.Errorf("%s: rules of %s and the note %q; want those of %s and %q", version, r.Version, Note(version), want, note)
+		}
+	}
+	for _, version := range []string{"1.37", "1.37.2", "v1.26.15-gke.1", "1.99", "latest"} {
+		if note := Note(version); note != "" {
+			t.Errorf("%s: the note %q, want none", version, note)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"apfsim/document"
 )
 
 // Latest returns the rules of the newest release.
@@ -27,18 +29,23 @@ func Canonical(version string) string {
 }
 
 // For returns the rules of a release, which is named as "1.26", for the newest patch release, or as
-// "1.26.8", or as [Canonical] reads it. The error names the supported release that is nearest to it.
+// "1.26.8", or as [Canonical] reads it. A patch release that is newer than all that are known is taken as the newest of these,
+// which the rules then have as their Version; see [Note]. The error says which releases are supported.
 func For(version string) (*Rules, error) {
 	version = Canonical(version)
 	minor, patch, ok := parse(version)
-	if !ok {
-		return nil, fmt.Errorf("%q is not a version of Kubernetes; want one from %q to %q", version, name(releases[0].minor), Latest().Version)
-	}
 	i := slices.IndexFunc(releases, func(m release) bool { return m.minor == minor })
-	if i < 0 || patch > releases[i].patches {
-		return nil, fmt.Errorf("%q is not a supported version of Kubernetes; the nearest one is %q", version, nearest(version))
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%q is not a version of Kubernetes; want one from %q to %q%s", version, Versions()[0], Latest().Version, document.Suggest(version, Versions()))
+	case i < 0:
+		return nil, fmt.Errorf("%q is not a supported version of Kubernetes; want one from %q to %q", version, Versions()[0], Latest().Version)
 	}
 	r := newest(minor)
+	if newest := releases[i].patches; patch > newest {
+		patch = newest
+		version = fmt.Sprintf("%s.%d", r.Version, newest)
+	}
 	r.Version = version
 	if patch < 0 {
 		return r, nil
@@ -49,6 +56,16 @@ func For(version string) (*Rules, error) {
 		}
 	}
 	return r, nil
+}
+
+// Note returns what has to be said to whoever has named a release as for [For]: that it is taken as another one. It is "" if there
+// is nothing to say, or if the release is not supported.
+func Note(version string) string {
+	r, err := For(version)
+	if named := Canonical(version); err == nil && named != r.Version {
+		return fmt.Sprintf("%s is not known to this apfsim: it is taken as %s", named, r.Version)
+	}
+	return ""
 }
 
 // newest returns the rules of the newest patch release of a minor one.
@@ -128,17 +145,6 @@ func compareVersions(a, b string) int {
 		patch = math.MaxInt
 	}
 	return cmp.Or(cmp.Compare(minor, boundMinor), cmp.Compare(patch, max(boundPatch, 0)))
-}
-
-// nearest returns the name of the supported release that is nearest to a version.
-func nearest(version string) string {
-	minor, patch, _ := parse(version)
-	for _, m := range releases {
-		if m.minor == minor && patch > m.patches {
-			return fmt.Sprintf("1.%d.%d", m.minor, m.patches)
-		}
-	}
-	return name(min(max(minor, releases[0].minor), releases[len(releases)-1].minor))
 }
 
 // parse returns the numbers of a version, with patch -1 for a minor release. It accepts only the

@@ -267,8 +267,12 @@ func (r *Report) badLines() (bad, lines int64) {
 	return bad, lines
 }
 
-// Warnings returns which lines of the logs could not be read: the first of each file.
+// Warnings returns as which release that of the server is taken, and which lines of the logs could not be read: the first of
+// each file.
 func (d *Diagnosis) Warnings() (all document.Errors) {
+	if note := d.imported.VersionNote; note != "" {
+		all.Add(document.Position{}, "", "%s", note)
+	}
 	for i := range d.imported.Files {
 		f := &d.imported.Files[i]
 		if len(f.Problems) == 0 {

@@ -144,7 +144,7 @@ func importTo(ctx context.Context, o *Options, to folder) (_ *Report, err error)
 		return nil, err
 	}
 	m.report.Stamps = m.stamps.text()
-	m.report.KubernetesVersion, m.report.VersionFrom = o.Settings.rules.Version, o.Settings.versionFrom
+	m.report.KubernetesVersion, m.report.VersionFrom, m.report.VersionNote = o.Settings.rules.Version, o.Settings.versionFrom, o.Settings.versionNote
 	if err := m.write(ctx, o, w, to); err != nil {
 		return nil, err
 	}

@@ -75,5 +75,8 @@ func (r *releases) settle(s *Settings, server string) (*Settings, error) {
 	}
 	settled.Seed = s.Seed
 	settled.versionFrom, settled.sources.version = VersionAgents, "the user agent of "+best.component+" in the log"
+	if settled.versionNote != "" {
+		settled.sources.version += "; " + settled.versionNote
+	}
 	return settled, nil
 }

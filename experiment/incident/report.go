@@ -14,6 +14,8 @@ type Report struct {
 	SchemaVersion     string `json:"schemaVersion"`
 	KubernetesVersion string `json:"kubernetesVersion"` // the release of the servers of the scenario
 	VersionFrom       string `json:"versionFrom"`       // where it comes from: one of the constants
+	// VersionNote says that the server has another release, which is taken as this one.
+	VersionNote string `json:"versionNote,omitempty"`
 
 	Files   []requests.File  `json:"files"`
 	Entries requests.Entries `json:"entries"`

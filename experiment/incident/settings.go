@@ -42,6 +42,7 @@ type Settings struct {
 	limitEstimated bool
 	copies         []copied
 	versionFrom    string // VersionGiven and the other constants
+	versionNote    string // see rules.Note
 	configFiles    []string
 	metricsFile    string
 	sources        struct{ version, limit, config, metrics string }
@@ -79,17 +80,13 @@ func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile 
 	}
 	switch {
 	case version != "":
-		if s.rules, err = rules.For(strings.TrimPrefix(version, "v")); err != nil {
+		if s.rules, err = rules.For(version); err != nil {
 			wrong = append(wrong, "--version: "+err.Error())
 			s.rules = rules.Latest()
 		}
 		s.sources.version, s.versionFrom = "--version", VersionGiven
 	case found != "":
-		s.rules, err = rules.For(found)
-		if parts := strings.Split(found, "."); err != nil && len(parts) > 2 { // a patch release that is too new
-			s.rules, err = rules.For(parts[0] + "." + parts[1])
-		}
-		if err != nil {
+		if s.rules, err = rules.For(found); err != nil {
 			s.rules = rules.Latest()
 			s.sources.version = "the default, because the metrics are of " + found + ", which is not supported"
 		} else {
@@ -97,6 +94,9 @@ func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile 
 		}
 	default:
 		s.sources.version = "the default, because the logs do not say it"
+	}
+	if s.versionNote = rules.Note(cmp.Or(version, found)); s.versionNote != "" {
+		s.sources.version += "; " + s.versionNote
 	}
 	if err := s.readConfig(configFiles); err != nil {
 		wrong = append(wrong, err.Error())

@@ -53,11 +53,11 @@ func TestAdjustmentPhase(t *testing.T) {
 	}
 }
 
-// A patch release that is too new is taken as its minor release, and one that is not supported is
+// A patch release that is too new is taken as the newest that is known, and a minor one that is not supported is
 // said to be replaced by the default.
 func TestVersionOfTheMetrics(t *testing.T) {
 	for version, want := range map[string]string{
-		"v1.36.3": "1.36.3", "v1.36.99": "1.36", "v1.36.3-gke.100": "1.36.3", "v1.36.3+k3s1": "1.36.3", "v1.99.0": rules.Latest().Version,
+		"v1.36.3": "1.36.3", "v1.36.99": "1.36.6", "v1.36.3-gke.100": "1.36.3", "v1.36.3+k3s1": "1.36.3", "v1.99.0": rules.Latest().Version,
 	} {
 		name := filepath.Join(t.TempDir(), "metrics.txt")
 		if err := os.WriteFile(name, []byte(`kubernetes_build_info{git_version="`+version+`"} 1`+"\n"), 0o666); err != nil {

@@ -146,12 +146,16 @@ func (c *checker) probes() {
 	}
 }
 
-// release checks that a release is supported and has the feature gates.
+// release checks that a release is supported and has the feature gates, and warns once of what there is to say of it.
 func (c *checker) release(path string, version server.Version) {
 	release, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
 		c.Fail(path, "%v", err)
 		return
+	}
+	note := rules.Note(string(version))
+	if note != "" && !slices.ContainsFunc(c.Warnings, func(w document.Error) bool { return w.Message == note }) {
+		c.Warn(path, "%s", note)
 	}
 	for gate, on := range c.scenario.Spec.Servers.FeatureGates { // in any order, as errors are sorted by position
 		if err := release.SetGate(document.Abridge(gate), on); err != nil {

@@ -45,13 +45,17 @@ type Settings struct {
 	ChangeRules func(r *rules.Rules) `json:"-"`
 }
 
-// Releases returns the releases of the servers at the start, by their index.
+// Releases returns the releases of the servers at the start, by their index, as which they are simulated.
 func (s *Settings) Releases() (versions []string) {
 	if len(s.KubernetesVersion) == 0 { // of a scenario that has not been loaded
 		return nil
 	}
 	for i := range s.Replicas {
-		versions = append(versions, string(s.KubernetesVersion.At(i)))
+		version := string(s.KubernetesVersion.At(i))
+		if r, err := rules.For(version); err == nil {
+			version = r.Version
+		}
+		versions = append(versions, version)
 	}
 	return versions
 }

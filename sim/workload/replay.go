@@ -67,6 +67,8 @@ func (c *checker) replay(path string, w *Workload) {
 	if s := w.Arrivals.Trace.Server; s != nil && s.KubernetesVersion != "" {
 		if _, err := rules.For(document.Abridge(s.KubernetesVersion)); err != nil {
 			c.Fail(path+".arrivals.trace.server.kubernetesVersion", "%v", err)
+		} else if note := rules.Note(s.KubernetesVersion); note != "" {
+			c.Warn(path+".arrivals.trace.server.kubernetesVersion", "%s", note)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package loader
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 const heavier = `
   events:
@@ -87,7 +90,7 @@ func TestMistakesInTheLivesOfServers(t *testing.T) {
 		"s.yaml:7:168: spec.servers.startup.objects: 2s: want at most duration, 1s, as a server is not ready before it has read the objects",
 		"s.yaml:9:30: spec.events[0].crash.server: 2: want an index from 0 to 1, as spec.servers.replicas is 2",
 		"s.yaml:10:51: spec.events[1].stop.kubernetesVersion: can be given with start or rollout only",
-		`s.yaml:11:52: spec.events[2].start.kubernetesVersion: "1.2" is not a supported version of Kubernetes; the nearest one is "1.18"`,
+		`s.yaml:11:52: spec.events[2].start.kubernetesVersion: "1.2" is not a supported version of Kubernetes; want one from "1.18" to "1.37"`,
 		"s.yaml:12:5: spec.events[3]: has rollout and stop: want one of them",
 		"s.yaml:13:21: spec.events[4].speed: needs spec.servers.capacity; without it, executions take as long as the workload says",
 		"s.yaml:14:5: spec.events[5]: want one of apply, rollout, stop, start, crash, lose, speed",
@@ -100,5 +103,22 @@ func TestMistakesInTheLivesOfServers(t *testing.T) {
 `)), "s.yaml", Options{})
 	if err := mistakes.Err(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A patch release that is not known yet is taken as the newest that is, and the scenario warns of it once.
+func TestUnseenPatchReleases(t *testing.T) {
+	scenarios, mistakes := Load(files("s.yaml", withSpec(`
+  servers: {replicas: 2, kubernetesVersion: [v1.37.9-gke.100, "1.37.9"]}
+  events: [{at: 1s, rollout: {kubernetesVersion: v1.37.9}}]
+`)), "s.yaml", Options{})
+	if len(mistakes) > 0 {
+		t.Fatal(mistakes)
+	}
+	if got, want := scenarios[0].Warnings.Error(), "s.yaml:7:46: spec.servers.kubernetesVersion[0]: 1.37.9 is not known to this apfsim: it is taken as 1.37.2"; got != want {
+		t.Errorf("warnings %s; want %s", got, want)
+	}
+	if got := scenarios[0].Spec.Servers.Releases(); !slices.Equal(got, []string{"1.37.2", "1.37.2"}) {
+		t.Errorf("the servers are of %v", got)
 	}
 }
