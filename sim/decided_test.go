@@ -50,10 +50,10 @@ func decidedRun(t *testing.T, text, trace string) (*result.Replay, map[string]fl
 // A replay takes FlowSchema, level and seats from the log. With another configuration, it takes the seats alone; with a
 // release that estimates otherwise, no seats; without decided: Log, nothing.
 func TestDecidedByLog(t *testing.T) {
-	suggested := config.Suggested(rules.Latest()).Digest()
+	suggested := config.Suggested(rules.Default()).Digest()
 	const shares = `
   config: {objects: [{apiVersion: flowcontrol.apiserver.k8s.io/v1, kind: PriorityLevelConfiguration, metadata: {name: more}, spec: {type: Limited, limited: {nominalConcurrencyShares: 1, limitResponse: {type: Reject}}}}]}`
-	latest := rules.Latest().Version
+	latest := rules.Default().Version
 	for _, c := range []struct {
 		what, version, more, decided string
 		level                        string

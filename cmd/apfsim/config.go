@@ -40,7 +40,7 @@ type configFlags struct {
 }
 
 func (f *configFlags) addVersion(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.version, "version", rules.Latest().Version,
+	cmd.Flags().StringVar(&f.version, "version", rules.Default().Version,
 		"`VERSION` of Kubernetes: a minor release such as 1.26, for its newest patch release, or 1.26.8; from "+rules.Versions()[0])
 }
 

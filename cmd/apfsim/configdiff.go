@@ -83,7 +83,7 @@ level and seats before and after the upgrade.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "`VERSION` of Kubernetes before an upgrade, such as 1.28 or 1.28.4")
-	f.StringVar(&to, "to", rules.Latest().Version, "`VERSION` of Kubernetes after the upgrade or the change")
+	f.StringVar(&to, "to", rules.Default().Version, "`VERSION` of Kubernetes after the upgrade or the change")
 	f.StringArrayVar(&cluster, "config", nil, "`FILE` of objects before and after the change, such as an export of the cluster; may be repeated")
 	f.StringArrayVar(&assumed, "assume-level", nil, "`NAME` of a priority level that something else brings, such as another chart; may be repeated")
 	flags.addVersion(cmd)

@@ -127,7 +127,7 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 	}
 	named := rules.Canonical(answer.ServerVersion.GitVersion)
 	if _, err := rules.For(named); err != nil {
-		named = rules.Latest().Version
+		named = rules.Default().Version
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: warning: the servers are of %s, which is not supported; the answer is for %s\n",
 			answer.ServerVersion.GitVersion, named)
 	}

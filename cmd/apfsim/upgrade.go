@@ -68,7 +68,7 @@ are no longer served.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "`VERSION` of Kubernetes before the upgrade, such as 1.33 or 1.33.2; required without --only-objects")
-	f.StringVar(&flags.to, "to", rules.Latest().Version, "`VERSION` of Kubernetes after the upgrade")
+	f.StringVar(&flags.to, "to", rules.Default().Version, "`VERSION` of Kubernetes after the upgrade")
 	f.IntVar(&flags.servers, "servers", upgrade.Servers, "`N`: number of servers of the cluster; by default that of the scenario, if it has several")
 	f.BoolVar(&flags.onlyObjects, "only-objects", false, "print only what servers do to the objects of CONFIG, and why")
 	f.StringVar(&flags.with, "with", "", "`SCENARIO` with the load during the upgrade: a file, a library name, or a folder of an import")

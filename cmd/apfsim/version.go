@@ -26,7 +26,7 @@ func newVersion() *cobra.Command {
 
 // versionLine returns the line that version and --version print.
 func versionLine() string {
-	return "apfsim " + buildVersion() + " (Kubernetes " + rules.Latest().Version + ")\n"
+	return "apfsim " + buildVersion() + " (Kubernetes " + rules.Default().Version + ")\n"
 }
 
 func buildVersion() string {

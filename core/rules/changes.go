@@ -16,6 +16,12 @@ type Change struct {
 // OfSeats says whether the rule decides how many seats a request takes.
 func (c *Change) OfSeats() bool { return slices.Contains(ofSeats, c.Rule) }
 
+// OfWork says whether the rule decides how much work a server has with its watch caches and its watches, and not what it decides.
+func (c *Change) OfWork() bool { return slices.Contains(ofWork, c.Rule) }
+
+// ofWork are the statements on the work of a server.
+var ofWork = []string{"pages from the watch cache", "initial events of a watch", "watches that are too slow at their beginning", "end of watches at a stop"}
+
 // ofSeats are the statements on how many seats a request takes.
 var ofSeats = []string{"watches", "seats of a list", "most seats of a list", "lists of resources that are not counted", "lists of one object", "pages",
 	"lists from the watch cache", "lists without a resourceVersion", "seats of a watch", "seats of a write after its execution", "creation of a token", "most seats of a request"}
@@ -210,5 +216,25 @@ var statements = []statement{
 		return either(r.Server.CompressedWatches,
 			"A watch that asks for initial events and bookmarks is compressed, if its client accepts gzip (feature gate WatchListCompression): that takes processor time.",
 			"Watches are not compressed.")
+	}},
+	{"pages from the watch cache", func(r *Rules) string {
+		return either(r.Storage.CountedPages,
+			"A page from the watch cache reads its objects, and only counts those that follow; with a selector, it stops when it is full. It takes less processor time.",
+			"A page from the watch cache walks all objects that follow.")
+	}},
+	{"initial events of a watch", func(r *Rules) string {
+		return either(r.Storage.InitialByPrefix,
+			"The initial events of a watch of one namespace, or of the pods of one node, are found without a walk of the other objects: they take less processor time.",
+			"The initial events of a watch walk all objects of its resource, unless it names the only one.")
+	}},
+	{"watches that are too slow at their beginning", func(r *Rules) string {
+		return either(r.Storage.DrainedBeginnings,
+			"A watch that is too slow while it gets initial events with a bookmark at their end gets all of them before it ends, and its client resumes from there.",
+			"A watch that is too slow while it gets its initial events ends without what is queued for it, and its client starts over.")
+	}},
+	{"end of watches at a stop", func(r *Rules) string {
+		return either(r.Server.PacedWatchEnds,
+			"All watches of a server that stops with a grace period for them end at the limited rate.",
+			"Some watches of a server that stops with a grace period for them can end at once, before their rate is limited.")
 	}},
 }

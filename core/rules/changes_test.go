@@ -33,7 +33,7 @@ func fieldsOf(v reflect.Value, prefix string) map[string]string {
 func everyRelease(t *testing.T) (all []*Rules) {
 	t.Helper()
 	for _, m := range releases {
-		for patch := range m.patches + 1 {
+		for patch := range max(1, m.patches+1) { // one that is not released has no patch releases, and is itself
 			r, err := For(fmt.Sprintf("1.%d.%d", m.minor, patch))
 			if err != nil {
 				t.Fatal(err)
@@ -44,9 +44,9 @@ func everyRelease(t *testing.T) (all []*Rules) {
 	return all
 }
 
-// The rules of seats are among those that have a sentence.
-func TestRulesOfSeatsAreRules(t *testing.T) {
-	for _, rule := range ofSeats {
+// The rules of seats and of work are among those that have a sentence.
+func TestRulesOfSeatsAndWorkAreRules(t *testing.T) {
+	for _, rule := range slices.Concat(ofSeats, ofWork) {
 		if !slices.ContainsFunc(statements, func(s statement) bool { return s.rule == rule }) {
 			t.Errorf("there is no rule %q", rule)
 		}
@@ -56,7 +56,8 @@ func TestRulesOfSeatsAreRules(t *testing.T) {
 // aboutOthers says whether a rule is not one of flow control or of what requests cost, or one that all releases have, and
 // has no sentence.
 func aboutOthers(name string) bool {
-	if name == "Server.StreamedLists" || name == "Server.CompressedWatches" {
+	if slices.Contains([]string{"Server.StreamedLists", "Server.CompressedWatches", "Server.PacedWatchEnds",
+		"Storage.CountedPages", "Storage.InitialByPrefix", "Storage.DrainedBeginnings"}, name) {
 		return false
 	}
 	_, constant := reflect.TypeFor[SeatConstants]().FieldByName(name)
@@ -110,6 +111,7 @@ func TestChanges(t *testing.T) {
 		{"1.33", "1.34", "1.34 seats of a list; 1.34 most seats of a list; 1.34 lists of one object; 1.34 seats of a watch; 1.34 suggested objects"},
 		{"1.31", "1.33", "1.32 oldest API version; 1.33 lists from the watch cache; 1.33 memory of lists"}, // WatchList was on in 1.32 only
 		{"1.34", "1.37", "1.35 seats of a watch; 1.37 compression of watches"},
+		{"1.37", "1.38", "1.38 pages from the watch cache; 1.38 initial events of a watch; 1.38 watches that are too slow at their beginning; 1.38 end of watches at a stop"},
 		{"1.28.4", "1.28.5", "1.28.5 end of a wait; 1.28.5 wait limit"},
 	} {
 		from, _ := For(c.from)

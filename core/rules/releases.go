@@ -3,9 +3,12 @@ package rules
 // release is a minor release with flow control.
 type release struct {
 	minor   int
-	patches int          // the number of its newest patch release
+	patches int          // the number of its newest patch release; unreleased if there is none yet
 	change  func(*Rules) // what it decides differently from the release before it; nil if that is nothing
 }
+
+// unreleased is the number of the newest patch release of a minor one that has not been released.
+const unreleased = -1
 
 // releases are the minor releases with flow control, the oldest first. A change is that of the newest patch
 // release; corrections has what the older ones do otherwise.
@@ -148,6 +151,13 @@ var releases = []release{
 	}},
 	{37, 2, func(r *Rules) {
 		r.Server.CompressedWatches = true
+	}},
+	// Read at v1.38.0-beta.0: it decides as 1.37, and its servers have less work.
+	{38, unreleased, func(r *Rules) {
+		r.Storage.CountedPages = true
+		r.Storage.InitialByPrefix = true
+		r.Storage.DrainedBeginnings = true
+		r.Server.PacedWatchEnds = true
 	}},
 }
 

@@ -18,8 +18,11 @@ func TestFor(t *testing.T) {
 			t.Errorf("For(%q) = %v, %v", version, r, err)
 		}
 	}
-	if got := Versions(); len(got) != 20 || Latest().Version != got[len(got)-1] {
+	if got := Versions(); len(got) != 21 || Latest().Version != got[len(got)-1] {
 		t.Errorf("versions %v, latest %s", got, Latest().Version)
+	}
+	if Default().Version != "1.37" {
+		t.Errorf("the default is %s", Default().Version)
 	}
 	if a, b := Latest(), Latest(); a == b {
 		t.Error("two calls of Latest return the same rules; a change of one would change the other")
@@ -29,7 +32,7 @@ func TestFor(t *testing.T) {
 // Some releases decide as the one before them, and no release has a change that changes nothing.
 func TestReleases(t *testing.T) {
 	for version, like := range map[string]string{
-		"1.19": "1.18", "1.29": "1.28", "1.30": "1.28", "1.36": "1.35", "1.37": "1.35",
+		"1.19": "1.18", "1.29": "1.28", "1.30": "1.28", "1.36": "1.35", "1.37": "1.35", "1.38": "1.35",
 	} {
 		if a, b := decisions(t, version), decisions(t, like); a != b {
 			t.Errorf("%s decides otherwise than %s: %+v and %+v", version, like, a, b)
@@ -82,7 +85,7 @@ func TestCorrections(t *testing.T) {
 		}
 	}
 	for _, m := range releases {
-		newest := fmt.Sprintf("%s.%d", name(m.minor), m.patches)
+		newest := name(m.minor) + ".999"
 		if decisions(t, newest) != decisions(t, name(m.minor)) {
 			t.Errorf("%s decides otherwise than %s", newest, name(m.minor))
 		}
@@ -112,7 +115,9 @@ func TestRulesOfEachRelease(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "newest patch releases:")
 	for _, m := range releases {
-		fmt.Fprintf(&b, " 1.%d.%d", m.minor, m.patches)
+		if m.patches != unreleased {
+			fmt.Fprintf(&b, " 1.%d.%d", m.minor, m.patches)
+		}
 	}
 	b.WriteByte('\n')
 	if *rewrite {
@@ -135,9 +140,9 @@ func zeroOf(value string) string {
 }
 
 func TestUnknownVersions(t *testing.T) {
-	for _, version := range []string{"1.9", "1.17", "1.38", "1.370", "v1.99.1"} {
+	for _, version := range []string{"1.9", "1.17", "1.39", "1.370", "v1.99.1"} {
 		r, err := For(version)
-		message := fmt.Sprintf(`%q is not a supported version of Kubernetes; want one from "1.18" to "1.37"`, strings.TrimPrefix(version, "v"))
+		message := fmt.Sprintf(`%q is not a supported version of Kubernetes; want one from "1.18" to "1.38"`, strings.TrimPrefix(version, "v"))
 		if r != nil || err == nil || err.Error() != message {
 			t.Errorf("For(%q) = %v, %v; want the error %s", version, r, err, message)
 		}
@@ -147,7 +152,7 @@ func TestUnknownVersions(t *testing.T) {
 		"1.22.3.4": "", "1.22.03": "", "": "", "v": "", "latest": "", "33": "",
 	} {
 		r, err := For(version)
-		message := fmt.Sprintf(`%q is not a version of Kubernetes; want one from "1.18" to "1.37"`, version)
+		message := fmt.Sprintf(`%q is not a version of Kubernetes; want one from "1.18" to "1.38"`, version)
 		if suggestion != "" {
 			message += fmt.Sprintf(" (did you mean %q?)", suggestion)
 		}
@@ -166,8 +171,21 @@ func TestUnseenPatchReleases(t *testing.T) {
 		}
 	}
 	for _, version := range []string{"1.37", "1.37.2", "v1.26.15-gke.1", "1.99", "latest"} {
-		if note := Note(version); note != "" {
-			t.Errorf("%s: the note %q, want none", version, note)
+		if note := Note(version); note != "" || Label(version) != version {
+			t.Errorf("%s: the note %q and the label %q, want none", version, note, Label(version))
+		}
+	}
+}
+
+// A minor release that has not been released can be named, and is marked. What is named as its patch releases is taken as it.
+func TestNotReleased(t *testing.T) {
+	const note = "Kubernetes 1.38 is not released: its rules are those of a beta, and can still change"
+	if r := mustFor(t, "1.38"); r.Version != "1.38" || Label(r.Version) != "1.38 (not released)" || Note("1.38") != note {
+		t.Errorf("%s, %s: %s", r.Version, Label(r.Version), Note("1.38"))
+	}
+	for _, version := range []string{"v1.38.0-beta.1", "v1.38.0-gke.100", "v1.38.0-eks-1234567", "1.38.0"} {
+		if r := mustFor(t, version); r != mustFor(t, "1.38") || Note(version) != "1.38.0 is not known to this apfsim: it is taken as 1.38; "+note {
+			t.Errorf("%s is taken as %s: %s", version, r.Version, Note(version))
 		}
 	}
 }

@@ -10,6 +10,7 @@ type Server struct {
 	WatchGracePeriod  bool // the flag --shutdown-watch-termination-grace-period exists
 	HooksHoldRequests bool // new requests are accepted until the hooks before the shutdown have ended, not only until the delay is over
 	HooksHoldListener bool // the listener is open until the hooks before the shutdown have ended
+	PacedWatchEnds    bool // all watches of a server that stops end at the limited rate, otherwise some may end before that begins
 }
 
 // Storage is the behaviour of the storage and the watch caches of a server (storage/cacher,
@@ -29,6 +30,9 @@ type Storage struct {
 	SizesByRate        bool // the channels of watchers are as long as the rate of events demands
 	PromptBookmark     bool // the initial events end with a bookmark at once, otherwise with the next tick
 	GrowingRetryAfter  bool // Retry-After grows with the time that a cache has not been ready
+	CountedPages       bool // a page of a cached list reads its objects and counts those that follow, otherwise it walks all; with a selector, it ends with the page
+	InitialByPrefix    bool // the initial events of a watch walk its namespace, or the index of its node, otherwise all objects of the resource
+	DrainedBeginnings  bool // a slow watch gets its initial events with their bookmark, and what is queued for it, before it ends
 }
 
 // Node is the behaviour of the kubelets of a release, and of kubeadm, which writes the static pod of a server.

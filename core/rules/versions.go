@@ -11,8 +11,32 @@ import (
 	"apfsim/document"
 )
 
-// Latest returns the rules of the newest release.
+// Latest returns the rules of the newest release that is known. It may not have been released yet: see [Default].
 func Latest() *Rules { return newest(releases[len(releases)-1].minor) }
+
+// Default returns the rules of the release that is meant where none is named, the newest one that has been released.
+func Default() *Rules {
+	for _, m := range slices.Backward(releases) {
+		if m.patches != unreleased {
+			return newest(m.minor)
+		}
+	}
+	panic("rules: nothing has been released")
+}
+
+// Label names a release for people: "1.26.8", and one that has not been released with that, as "1.38 (not released)".
+func Label(version string) string {
+	if r, err := For(version); err == nil && !r.released() {
+		return version + " (not released)"
+	}
+	return version
+}
+
+// released says whether the release has come out.
+func (r *Rules) released() bool {
+	minor, _, _ := parse(r.Version)
+	return releases[minor-releases[0].minor].patches != unreleased
+}
 
 // Canonical returns the name of a release as "1.26" or "1.26.8", given as kubectl and servers print it: with a v
 // before it, and with what a provider adds behind it, as in v1.26.8-gke.100, v1.26.8+k3s1 or 1.26+. A text that
@@ -42,9 +66,12 @@ func For(version string) (*Rules, error) {
 		return nil, fmt.Errorf("%q is not a supported version of Kubernetes; want one from %q to %q", version, Versions()[0], Latest().Version)
 	}
 	r := newest(minor)
-	if newest := releases[i].patches; patch > newest {
-		patch = newest
-		version = fmt.Sprintf("%s.%d", r.Version, newest)
+	if last := releases[i].patches; patch > last {
+		patch = last
+		version = r.Version
+		if last != unreleased {
+			version = fmt.Sprintf("%s.%d", version, last)
+		}
 	}
 	r.Version = version
 	if patch < 0 {
@@ -58,14 +85,21 @@ func For(version string) (*Rules, error) {
 	return r, nil
 }
 
-// Note returns what has to be said to whoever has named a release as for [For]: that it is taken as another one. It is "" if there
-// is nothing to say, or if the release is not supported.
+// Note returns what has to be said to whoever has named a release as for [For]: that it is taken as another one, or has not been
+// released. It is "" if there is nothing to say, or if the release is not supported.
 func Note(version string) string {
 	r, err := For(version)
-	if named := Canonical(version); err == nil && named != r.Version {
-		return fmt.Sprintf("%s is not known to this apfsim: it is taken as %s", named, r.Version)
+	if err != nil {
+		return ""
 	}
-	return ""
+	var notes []string
+	if named := Canonical(version); named != r.Version {
+		notes = append(notes, fmt.Sprintf("%s is not known to this apfsim: it is taken as %s", named, r.Version))
+	}
+	if !r.released() {
+		notes = append(notes, fmt.Sprintf("Kubernetes %s is not released: its rules are those of a beta, and can still change", r.Version))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // newest returns the rules of the newest patch release of a minor one.

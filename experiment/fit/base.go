@@ -91,7 +91,7 @@ func ReadBase(text []byte, name, dir string) (*Base, error) {
 			}
 		}
 	}
-	b.Release = rules.Latest()
+	b.Release = rules.Default()
 	if n := shape.NodeField(shape.NodeField(spec, "servers"), "kubernetesVersion"); n != nil {
 		release, err := rules.For(n.Value)
 		if err != nil {

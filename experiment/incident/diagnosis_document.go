@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
@@ -131,7 +132,7 @@ func (d *Diagnosis) logText() string {
 		unknown = fmt.Sprintf(", the user of %s is not known", format.Whole(n))
 	}
 	return fmt.Sprintf("%s of %s%s%s, %s to %s; Kubernetes %s (%s)", result.RequestCount(r.Requests.InTrace), format.Counted(len(r.clients), "client"), at, unknown,
-		from.Format("2006-01-02 15:04:05Z"), to.Format(untilFormat(from, to)), d.KubernetesVersion, d.VersionFrom)
+		from.Format("2006-01-02 15:04:05Z"), to.Format(untilFormat(from, to)), rules.Label(d.KubernetesVersion), d.VersionFrom)
 }
 
 // untilFormat returns the format of the end of a period: with the date if it differs from that of from.

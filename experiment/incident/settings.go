@@ -71,7 +71,7 @@ const defaultServerLimit = 400 + 200
 // ReadSettings reads the files of a configuration and, unless its name is empty, a scrape of /metrics. A nil fsys is the
 // host's file system. The version of Kubernetes is that of the metrics unless it is given.
 func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile string) (*Settings, error) {
-	s := &Settings{fsys: fsys, Seed: 1, serverLimit: defaultServerLimit, rules: rules.Latest(), base: scenario.BaseSuggested,
+	s := &Settings{fsys: fsys, Seed: 1, serverLimit: defaultServerLimit, rules: rules.Default(), base: scenario.BaseSuggested,
 		versionFrom: VersionAssumed, configFiles: configFiles, metricsFile: metricsFile}
 	var wrong []string
 	nominal, found, err := s.readMetrics(metricsFile)
@@ -82,12 +82,12 @@ func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile 
 	case version != "":
 		if s.rules, err = rules.For(version); err != nil {
 			wrong = append(wrong, "--version: "+err.Error())
-			s.rules = rules.Latest()
+			s.rules = rules.Default()
 		}
 		s.sources.version, s.versionFrom = "--version", VersionGiven
 	case found != "":
 		if s.rules, err = rules.For(found); err != nil {
-			s.rules = rules.Latest()
+			s.rules = rules.Default()
 			s.sources.version = "the default, because the metrics are of " + found + ", which is not supported"
 		} else {
 			s.sources.version, s.versionFrom = "kubernetes_build_info in "+filepath.Base(metricsFile), VersionMetrics

@@ -15,7 +15,7 @@ import (
 // The number of a server's seats follows from the nominal limits of its levels, although these are
 // rounded up.
 func TestServerLimit(t *testing.T) {
-	r := rules.Latest()
+	r := rules.Default()
 	objects := config.Suggested(r)
 	for _, limit := range []int{1, 37, 200, 600, 3001} {
 		nominal, sum := map[string]int{}, 0
@@ -57,7 +57,7 @@ func TestAdjustmentPhase(t *testing.T) {
 // said to be replaced by the default.
 func TestVersionOfTheMetrics(t *testing.T) {
 	for version, want := range map[string]string{
-		"v1.36.3": "1.36.3", "v1.36.99": "1.36.6", "v1.36.3-gke.100": "1.36.3", "v1.36.3+k3s1": "1.36.3", "v1.99.0": rules.Latest().Version,
+		"v1.36.3": "1.36.3", "v1.36.99": "1.36.6", "v1.36.3-gke.100": "1.36.3", "v1.36.3+k3s1": "1.36.3", "v1.99.0": rules.Default().Version,
 	} {
 		name := filepath.Join(t.TempDir(), "metrics.txt")
 		if err := os.WriteFile(name, []byte(`kubernetes_build_info{git_version="`+version+`"} 1`+"\n"), 0o666); err != nil {

@@ -115,7 +115,7 @@ type Library struct {
 }
 
 func library(context.Context, *struct{}, Progress) (*Library, error) {
-	return &Library{rules.Latest().Version, scenarios.Groups}, nil
+	return &Library{rules.Default().Version, scenarios.Groups}, nil
 }
 
 // Named names a scenario of the library.

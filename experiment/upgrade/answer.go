@@ -75,7 +75,8 @@ type Contest struct {
 // Rule is a rule that changes.
 type Rule struct {
 	rules.Change
-	Seats bool `json:"seats"` // whether it says how many seats a request takes
+	Seats bool `json:"seats"`          // whether it says how many seats a request takes
+	Work  bool `json:"work,omitempty"` // whether it says how much work the servers have, see rules.Change.OfWork
 }
 
 // Described is the workload, and how it was simulated.
@@ -113,7 +114,7 @@ func Run(ctx context.Context, o Options) (*Answer, error) {
 	a := &Answer{SchemaVersion: result.SchemaVersion, From: changes.From, To: changes.To, Servers: o.Servers, Objects: []Object{}, Undone: []advice.MaintenanceWrite{},
 		Contests: []Contest{}, Versions: changes.APIVersions, Rules: []Rule{}, Levels: changes.Levels, Tried: []*Tried{}, options: &o, changes: changes}
 	for _, r := range changes.Rules {
-		a.Rules = append(a.Rules, Rule{r, r.OfSeats()})
+		a.Rules = append(a.Rules, Rule{r, r.OfSeats(), r.OfWork()})
 	}
 	a.maintain(advice.ExamineMaintenance(advice.MaintenanceInput{From: o.From, To: o.To, Objects: o.Objects, Servers: o.Servers}))
 	if o.Workload != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/experiment/tune"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
@@ -77,7 +78,7 @@ func (a *Answer) changeItems() (parts []report.Part) {
 		}
 		add("What each server of "+a.From+" changes every minute, before the upgrade", items)
 	}
-	var versions, seats []report.Item
+	var versions, seats, work []report.Item
 	for i := range a.Versions {
 		v := &a.Versions[i]
 		versions = append(versions, report.Item{Text: fmt.Sprintf("%s from %s on (%s); use %s", v.Name, v.RemovedIn, format.Counted(v.Objects, "object"), v.Use)})
@@ -85,11 +86,16 @@ func (a *Answer) changeItems() (parts []report.Part) {
 	for i := range a.Rules {
 		if r := &a.Rules[i]; r.Seats {
 			seats = append(seats, report.Item{Text: r.Release + " " + r.Rule, Details: []string{"before: " + r.Before, "after:  " + r.After}})
+		} else if r.Work {
+			work = append(work, report.Item{Text: r.Release + ": " + r.After})
 		}
 	}
 	add("API versions in the files that are no longer served", versions)
 	add("Rules that change what a request takes", seats)
-	if n := len(a.Rules) - len(seats); n > 0 {
+	if len(work) > 0 {
+		add("Rules that change the work of the servers", work)
+	}
+	if n := len(a.Rules) - len(seats) - len(work); n > 0 {
 		parts = append(parts, report.Part{Note: fmt.Sprintf("Not shown: %s; see upgrade.html (-o DIR), or 'apfsim config diff'.", format.Counted(n, "other rule"))})
 	}
 	levels := report.UpgradeLevels(a.changes)
@@ -155,7 +161,7 @@ func (a *Answer) trust() (all []string) {
 
 // ran says what was compared and simulated.
 func (a *Answer) ran() string {
-	text := fmt.Sprintf("Kubernetes %s to %s, %s", a.From, a.To, format.Counted(a.Servers, "server"))
+	text := fmt.Sprintf("Kubernetes %s to %s, %s", rules.Label(a.From), rules.Label(a.To), format.Counted(a.Servers, "server"))
 	if w := a.Workload; w != nil {
 		text += fmt.Sprintf(", workload %s, %s", w.Name, format.Counted(a.Runs, "run"))
 	}

@@ -28,7 +28,7 @@ func TestClassification(t *testing.T) {
 	compared := 0
 	for range 60 {
 		objects := c.objects()
-		ours := flowcontrol.New(0, rules.Latest(), 1_000_000, objects, nil, nil)
+		ours := flowcontrol.New(0, rules.Default(), 1_000_000, objects, nil, nil)
 		upstream.Control(t, objects, 1_000_000, func(theirs upstreamcontrol.Interface) {
 			for range 300 {
 				a := c.attributes()
@@ -46,7 +46,7 @@ func TestClassification(t *testing.T) {
 }
 
 func shown(o config.Objects) string {
-	text, err := json.Marshal(o.Manifest(rules.Latest()))
+	text, err := json.Marshal(o.Manifest(rules.Default()))
 	return fmt.Sprint(string(text), err)
 }
 
@@ -95,10 +95,10 @@ var (
 )
 
 func (c classification) objects() config.Objects {
-	o := config.Mandatory(rules.Latest())
+	o := config.Mandatory(rules.Default())
 	levels := []string{config.CatchAll, config.Exempt, "missing"}
 	for i := range c.IntN(3) {
-		l := config.Suggested(rules.Latest()).PriorityLevel(c.one("system", "workload-low"))
+		l := config.Suggested(rules.Default()).PriorityLevel(c.one("system", "workload-low"))
 		l.Name = fmt.Sprintf("level-%d", i)
 		if c.IntN(3) == 0 {
 			l.Spec.Limited.LimitResponse.Queuing.Queues, l.Spec.Limited.LimitResponse.Queuing.HandSize = 1, 1

@@ -46,7 +46,7 @@ func TestTrials(t *testing.T) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 	for count.decisions < *decisions {
 		tr := generate.Trial(random.Uint64(), *perTrial)
-		if !settle(tr, rules.Latest()) {
+		if !settle(tr, rules.Default()) {
 			count.clashing++
 			continue
 		}

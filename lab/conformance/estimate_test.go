@@ -50,7 +50,7 @@ func (e *estimates) check(r *record) {
 		store[estimate.Resource{Group: r.APIGroup, Name: r.Resource}] = e.stats
 	}
 	a := r.Attributes()
-	estimator := estimate.NewEstimator(rules.Latest(), store)
+	estimator := estimate.NewEstimator(rules.Default(), store)
 	if e.count > 0 {
 		all := a
 		all.Verb, all.Name, all.Namespace, all.Subresource = "watch", "", "", ""
@@ -170,7 +170,7 @@ func TestMutationEstimates(t *testing.T) {
 // The count of the watchers interested in a mutation, as watches come and go.
 func TestWatchers(t *testing.T) {
 	theirs := upstreamcontrol.NewWatchTracker()
-	estimator := estimate.NewEstimator(rules.Latest(), estimate.Store{})
+	estimator := estimate.NewEstimator(rules.Default(), estimate.Store{})
 	type open struct {
 		ours   *estimate.Request
 		forget upstreamcontrol.ForgetWatchFunc

@@ -149,7 +149,7 @@ func newStored(t *testing.T) *stored {
 	s := &stored{}
 	s.alarms = clock.NewAlarms(func(atNs int64, slot int32) clock.Handle { return s.queue.Schedule(atNs, 0, slot) }, s.queue.Cancel)
 	data := store.New(s.alarms, store.Settings{}, 1, nil)
-	settings := registry.Settings{Rules: rules.Latest(), MinRequestTimeoutNs: 1800e9, Seed: 1}
+	settings := registry.Settings{Rules: rules.Default(), MinRequestTimeoutNs: 1800e9, Seed: 1}
 	document.SetDefaults(&settings.Costs)
 	s.registry = registry.New(s.alarms, data, s, settings)
 	s.registry.Open()

@@ -155,7 +155,7 @@ func TestMetrics(t *testing.T) {
 		tr := generate.Trial(random.Uint64(), 1000)
 		tr.HangUps = nil // the metrics are those of a replayed trace, which has none
 		intervalNs := sample(tr, 60)
-		if !settle(tr, rules.Latest()) {
+		if !settle(tr, rules.Default()) {
 			continue
 		}
 		if compareMetrics(t, tr, intervalNs, count) {

@@ -54,7 +54,7 @@ func TestBootstrap(t *testing.T) {
 			t.Errorf("%s: ours\n%s, upstream's\n%s (%v, %v)", name, x, y, errX, errY)
 		}
 	}
-	objects, schemas, levels := config.Suggested(rules.Latest()), 0, 0
+	objects, schemas, levels := config.Suggested(rules.Default()), 0, 0
 	for _, all := range [][]*flowcontrolv1.FlowSchema{bootstrap.MandatoryFlowSchemas, bootstrap.SuggestedFlowSchemas} {
 		for _, theirs := range all {
 			schemas++
@@ -154,7 +154,7 @@ func TestRetryAfter(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			theirs := upstreamcontrol.NewDroppedRequestsTracker()
-			ours := flowcontrol.NewRetryAfter(rules.Latest())
+			ours := flowcontrol.NewRetryAfter(rules.Default())
 			start := time.Now()
 			mean := 10 * math.Exp(random.Float64()*9) // milliseconds
 			for n := range 2000 {

@@ -17,7 +17,7 @@ import (
 // written its configuration: that adjusts the limits and begins a new window of demand, and
 // leaves the timer of the periodic adjustments as it was.
 func TestAdjustmentPhase(t *testing.T) {
-	objects := config.Suggested(rules.Latest())
+	objects := config.Suggested(rules.Default())
 	burst := server(objects)
 	burst.MaxRequestsInflight, burst.MaxMutatingRequestsInflight = 40, 20
 	for i := range int64(2400) {
@@ -35,7 +35,7 @@ func TestAdjustmentPhase(t *testing.T) {
 				r.ArrivalNs += idleNs
 				late.Requests = append(late.Requests, r)
 			}
-			if !settle(&late, rules.Latest()) {
+			if !settle(&late, rules.Default()) {
 				t.Fatal("events coincide")
 			}
 			settled := *burst

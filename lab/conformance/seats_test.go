@@ -113,7 +113,7 @@ func occupy(objects config.Objects, seats int, stays []stay, periods int) (limit
 	}
 	var events clock.Queue[event]
 	host := &starter{}
-	control := flowcontrol.New(0, rules.Latest(), seats, objects, host, nil)
+	control := flowcontrol.New(0, rules.Default(), seats, objects, host, nil)
 	events.Schedule(0, 0, event{})
 	lengths := map[*flowcontrol.Request]int64{}
 	for i := range stays {

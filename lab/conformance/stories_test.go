@@ -57,7 +57,7 @@ func level(spec config.LimitedSpec) config.Objects {
 	if spec.LendablePercent == nil {
 		spec.LendablePercent = &zero
 	}
-	o := config.Mandatory(rules.Latest())
+	o := config.Mandatory(rules.Default())
 	o.PriorityLevels = append(o.PriorityLevels, &config.PriorityLevel{Name: "level",
 		Spec: config.PriorityLevelSpec{Type: config.TypeLimited, Limited: &spec}})
 	all := []string{config.Wildcard}
@@ -78,7 +78,7 @@ func number(n int32) *int32 { return &n }
 // The comparison notices one nanosecond in one of a thousand requests, and shrinks the
 // trial to that request.
 func TestComparisonNotices(t *testing.T) {
-	tr := server(config.Suggested(rules.Latest()))
+	tr := server(config.Suggested(rules.Default()))
 	for i := range int64(1000) {
 		send(tr, record{ArrivalNs: 1 + i*millisecond, User: fmt.Sprint("user-", i%10), Verb: "get", Path: "/version", ExecutionNs: 3*millisecond + 7*i})
 	}
@@ -105,7 +105,7 @@ func TestComparisonNotices(t *testing.T) {
 // KEP-1040 divides among the other levels what the exempt one leaves. The code divides
 // all seats: while 100 administrators are at work, 702 seats are promised of 602.
 func TestAllocationIgnoresExemptDemand(t *testing.T) {
-	tr := server(config.Suggested(rules.Latest()))
+	tr := server(config.Suggested(rules.Default()))
 	for i := range int64(100) {
 		send(tr, record{ArrivalNs: 1 + i, User: "admin", Groups: []string{"system:masters"}, Verb: "get", Path: "/version", ExecutionNs: 30*second + 3*i})
 	}

@@ -81,7 +81,7 @@ func definitions() map[string]*schema {
 	each := schema{Type: "string", Pattern: `^v?1\.[1-9][0-9]*(\.(0|[1-9][0-9]*))?([-+].*)?$`, Description: fmt.Sprintf(
 		"Release of the servers: a minor release from %s to %s, which stands for its newest patch release, or a patch release; also as kubectl prints it, such as v1.33.4-gke.100.", oldest, newest)}
 	version := each
-	version.Default, version.Examples = rules.Latest().Version, []any{newest, oldest}
+	version.Default, version.Examples = rules.Default().Version, []any{rules.Default().Version, oldest}
 
 	var metrics []string
 	for _, m := range metric.All() {

@@ -24,6 +24,7 @@ type Difference struct {
 	Levels        []UpgradedLevel  `json:"priorityLevels"` // that change
 	CatchAll      []MovedRequests  `json:"catchAll"`       // after the change
 	Findings      []ChangedFinding `json:"findings"`       // of the change itself, and those of the configuration that it had not before
+	Work          []rules.Change   `json:"work,omitempty"` // rules that change the work of the servers, if it comes with an upgrade
 }
 
 // MovedRequests are requests of one client that go from one FlowSchema to another.
@@ -56,6 +57,9 @@ type DifferenceInput struct {
 func CompareConfigurations(in DifferenceInput) *Difference {
 	d := &Difference{SchemaVersion: result.SchemaVersion, From: in.From.Version, To: in.To.Version,
 		Moved: []MovedRequests{}, Levels: []UpgradedLevel{}, CatchAll: []MovedRequests{}, Findings: []ChangedFinding{}}
+	if rules.Upgrade(in.From, in.To) != nil {
+		d.Work = slices.DeleteFunc(rules.Changes(in.From, in.To), func(c rules.Change) bool { return !c.OfWork() })
+	}
 	before, after := config.Complete(in.From, in.Before), config.Complete(in.To, in.After)
 	var u Upgrade
 	u.levels(DivideSeats(in.From, before, in.ServerLimit), DivideSeats(in.To, after, in.ServerLimit))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"apfsim/core/rules"
 	"apfsim/lint/identity"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
@@ -12,7 +13,7 @@ import (
 
 // DifferenceDocument returns the report of what a change of the configuration does.
 func DifferenceDocument(c *advice.Difference) *Document {
-	release := "Kubernetes " + changeOf(c.From, c.To)
+	release := "Kubernetes " + changeOf(rules.Label(c.From), rules.Label(c.To))
 	d := &Document{Headline: "Change of the flow-control configuration, " + release, Description: []string{"Change of the flow-control configuration, " + release}, Data: c}
 	parts := []Part{
 		{Table: movedTable("Whose requests go to another priority level", "The requests of all clients go to the same priority levels as before.", c.Moved, true)},
@@ -25,6 +26,13 @@ func DifferenceDocument(c *advice.Difference) *Document {
 			t.Rows = append(t.Rows, []Cell{Word(f.Rule), Word(f.Severity), Word(f.Message)})
 		}
 		parts = append(parts, Part{Table: t})
+	}
+	if len(c.Work) > 0 {
+		work := Part{Heading: "Rules that change the work of the servers"}
+		for _, r := range c.Work {
+			work.Items = append(work.Items, Item{Text: r.Release + ": " + r.After})
+		}
+		parts = append(parts, work)
 	}
 	d.add(Section{Parts: parts, Only: Terminal | Markdown})
 	return d

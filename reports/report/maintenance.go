@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 )
@@ -17,9 +18,9 @@ func MaintenanceDocument(m *advice.Maintenance) *Document {
 		p := &m.Releases[i]
 		writes := Part{Items: writeItems(p.Writes)}
 		if i == 0 {
-			d.Description = []string{fmt.Sprintf("Each server of Kubernetes %s, in a pass each minute", p.Release)}
+			d.Description = []string{fmt.Sprintf("Each server of Kubernetes %s, in a pass each minute", rules.Label(p.Release))}
 		} else {
-			writes.Heading = "The first server of Kubernetes " + p.Release
+			writes.Heading = "The first server of Kubernetes " + rules.Label(p.Release)
 		}
 		parts = append(parts, writes)
 		if len(p.Contests) > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/reports/result"
 )
@@ -46,7 +47,7 @@ func serverTable(s *result.Summary) *Table {
 	latency := func(v *result.Server) *result.Distribution { return v.Latency }
 	if slices.ContainsFunc(s.Servers, func(v result.Server) bool { return v.KubernetesVersion != s.Servers[0].KubernetesVersion }) {
 		columns = slices.Insert(columns, 1, ColumnOf[result.Server]{Column: Column{Title: "Version", Short: "version", Left: true},
-			Cell: func(v *result.Server) Cell { return Word(v.KubernetesVersion) }})
+			Cell: func(v *result.Server) Cell { return Word(rules.Label(v.KubernetesVersion)) }})
 	}
 	columns = append(columns, distributionColumn(Column{Title: "Latency, 99th", Short: "latency p99", Term: "percentile"}, latency, p99))
 	optional(inService, Column{Title: "In service, most", Only: HTML, Term: "inService"}, func(v *result.Server) Cell { return countCell(int64(v.MostInService)) })

@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/reports/advice"
 	"apfsim/reports/format"
 )
 
 // UpgradeDocument returns the report of what an upgrade changes for a configuration.
 func UpgradeDocument(u *advice.Upgrade) *Document {
-	d := &Document{Description: []string{fmt.Sprintf("Upgrade from Kubernetes %s to %s", u.From, u.To)}, Data: u}
+	d := &Document{Description: []string{fmt.Sprintf("Upgrade from Kubernetes %s to %s", rules.Label(u.From), rules.Label(u.To))}, Data: u}
 	var parts []Part
 	if len(u.Maintained) > 0 {
 		parts = append(parts, Part{Heading: "Objects that the servers of " + u.From + " do not leave as they are given", Items: objectItems(u.Maintained)})

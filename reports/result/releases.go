@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/rules"
 	"apfsim/reports/format"
 	"apfsim/sim/scenario"
 )
@@ -52,9 +53,13 @@ func (r *Releases) Text() string {
 func (r *Releases) names() string {
 	switch n := len(r.KubernetesVersions); {
 	case n > 0:
-		return "Kubernetes " + strings.Join(r.KubernetesVersions[:n-1], ", ") + " and " + r.KubernetesVersions[n-1]
+		var labels []string
+		for _, version := range r.KubernetesVersions {
+			labels = append(labels, rules.Label(version))
+		}
+		return "Kubernetes " + strings.Join(labels[:n-1], ", ") + " and " + labels[n-1]
 	case r.KubernetesVersion != "":
-		return "Kubernetes " + r.KubernetesVersion
+		return "Kubernetes " + rules.Label(r.KubernetesVersion)
 	}
 	return ""
 }

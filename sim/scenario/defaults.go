@@ -10,11 +10,11 @@ import (
 	"apfsim/sim/workload"
 )
 
-// New returns a scenario with the defaults that there are before a file is decoded. That of the release is the
-// latest one; the tags of the fields say the others.
+// New returns a scenario with the defaults that there are before a file is decoded. That of the release is
+// rules.Default; the tags of the fields say the others.
 func New() *Scenario {
 	s := &Scenario{}
-	s.Spec.Servers.KubernetesVersion = server.Versions{server.Version(rules.Latest().Version)}
+	s.Spec.Servers.KubernetesVersion = server.Versions{server.Version(rules.Default().Version)}
 	document.SetDefaults(s)
 	return s
 }
@@ -44,7 +44,7 @@ func (s *Scenario) SetDefaults() {
 	}
 	s.Spec.Workload = workload.AddCallbacks(s.Spec.Workload)
 	servers := &s.Spec.Servers
-	release := rules.Latest() // if there is an error, which Check reports
+	release := rules.Default() // if there is an error, which Check reports
 	if len(servers.KubernetesVersion) > 0 {
 		if first, err := servers.Rules(); err == nil {
 			release = first

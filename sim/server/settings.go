@@ -104,7 +104,7 @@ type Version string
 // and is taken as it is written, so that 1.20 is not 1.2.
 func (v *Version) UnmarshalDocument(d *document.Decoder, n *document.Node, path string) {
 	if n.Kind != document.String && n.Kind != document.Number {
-		d.Fail(n, path, "is %v; want a version of Kubernetes, such as %q", n.Kind, rules.Latest().Version)
+		d.Fail(n, path, "is %v; want a version of Kubernetes, such as %q", n.Kind, rules.Default().Version)
 		return
 	}
 	*v = Version(rules.Canonical(n.Text))

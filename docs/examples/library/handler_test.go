@@ -16,13 +16,13 @@ import (
 // that waits is dispatched when the first ends, and another one times out.
 func TestLimitedHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		objects := config.Suggested(rules.Latest())
+		objects := config.Suggested(rules.Default())
 		level := objects.PriorityLevel("global-default").Spec.Limited
 		level.LendablePercent = new(int32(0))
 		level.LimitResponse.Queuing = &config.Queuing{Queues: 1, HandSize: 1, QueueLengthLimit: 1}
 		end := make(chan struct{})
 		l := NewLimited(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }), filter.Settings{
-			Rules: rules.Latest(), MaxRequestsInFlight: 1, RequestTimeoutNs: int64(time.Minute), Objects: objects,
+			Rules: rules.Default(), MaxRequestsInFlight: 1, RequestTimeoutNs: int64(time.Minute), Objects: objects,
 		})
 		send := func() *httptest.ResponseRecorder {
 			r, w := httptest.NewRequest("GET", "/orders", nil), httptest.NewRecorder()

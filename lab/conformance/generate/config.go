@@ -16,7 +16,7 @@ import (
 func (g *generator) configuration() {
 	if g.chance(0.25) {
 		g.classes = 1 + g.IntN(3)
-		g.trial.Objects = trial.Objects{Objects: config.Suggested(rules.Latest())}
+		g.trial.Objects = trial.Objects{Objects: config.Suggested(rules.Default())}
 		return
 	}
 	o := g.objects()
@@ -36,7 +36,7 @@ func Levels(seed uint64) (o config.Objects, seats int) {
 
 func (g *generator) objects() config.Objects {
 	g.classes = 1 + g.IntN(6)
-	o := config.Mandatory(rules.Latest())
+	o := config.Mandatory(rules.Default())
 	for k := range g.classes {
 		o.PriorityLevels = append(o.PriorityLevels, g.level(k))
 		o.FlowSchemas = append(o.FlowSchemas, g.schema(k, fmt.Sprintf("schema-%d", k)))

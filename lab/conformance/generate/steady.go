@@ -19,7 +19,7 @@ func steady(t *trial.Trial, random *rand.Rand) {
 	t.RequestTimeoutNs = 4 * waitNs
 	t.MaxRequestsInflight, t.MaxMutatingRequestsInflight = 20+random.IntN(80), 0
 	t.Resources, t.HangUps, t.Requests = nil, nil, nil
-	o := config.Mandatory(rules.Latest())
+	o := config.Mandatory(rules.Default())
 	for i, l := range []struct {
 		name                        string
 		shares, lendable, borrowing int32

@@ -228,7 +228,7 @@ func (c *cluster) edit(e edit) {
 
 // ours returns the writes of core/maintain.
 func ours(tr *trial) (writes []string) {
-	release := maintain.For(rules.Latest())
+	release := maintain.For(rules.Default())
 	s := &maintain.Store{}
 	for _, o := range tr.objects {
 		s.Do(asStored(release, o))

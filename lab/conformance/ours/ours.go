@@ -73,7 +73,7 @@ const endlessNs = int64(1e13)
 
 // Run returns what apfsim makes of a trial under the rules of the newest release, and the clashes
 // in it.
-func Run(t *trial.Trial) (trial.Result, []Clash) { return RunAs(rules.Latest(), t) }
+func Run(t *trial.Trial) (trial.Result, []Clash) { return RunAs(rules.Default(), t) }
 
 // RunAs is Run under the rules of another release.
 func RunAs(r *rules.Rules, t *trial.Trial) (trial.Result, []Clash) {

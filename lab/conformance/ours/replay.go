@@ -123,9 +123,9 @@ func scenarioEvents(t *trial.Trial) []any {
 			apply := map[string]any{}
 			switch {
 			case step.PriorityLevel != nil:
-				apply["objects"] = config.Objects{PriorityLevels: []*config.PriorityLevel{step.PriorityLevel}}.Manifest(rules.Latest())
+				apply["objects"] = config.Objects{PriorityLevels: []*config.PriorityLevel{step.PriorityLevel}}.Manifest(rules.Default())
 			case step.FlowSchema != nil:
-				apply["objects"] = config.Objects{FlowSchemas: []*config.FlowSchema{step.FlowSchema}}.Manifest(rules.Latest())
+				apply["objects"] = config.Objects{FlowSchemas: []*config.FlowSchema{step.FlowSchema}}.Manifest(rules.Default())
 			case step.Schema:
 				apply["remove"] = []any{map[string]any{"kind": "FlowSchema", "name": step.Delete}}
 			default:

@@ -104,7 +104,7 @@ type levelRequest struct {
 
 func runQueueSet(l load, requests int) measurement {
 	v := &level{loop: &loop{clients: newClients(l)}}
-	v.set = queueset.New(0, rules.Latest(), l.queuing, l.seats, v)
+	v.set = queueset.New(0, rules.Default(), l.queuing, l.seats, v)
 	for i := range v.loop.clients {
 		v.hands = append(v.hands, v.set.Hand(v.loop.clients[i].hash))
 	}

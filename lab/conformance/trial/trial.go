@@ -64,7 +64,7 @@ type Change struct {
 type Objects struct{ config.Objects }
 
 // MarshalJSON implements json.Marshaler.
-func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest(rules.Latest())) }
+func (o Objects) MarshalJSON() ([]byte, error) { return json.Marshal(o.Manifest(rules.Default())) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *Objects) UnmarshalJSON(text []byte) error {

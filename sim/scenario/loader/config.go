@@ -54,7 +54,7 @@ func (r *reading) config(replacement, added []string) (own *config.Objects) {
 	before := len(r.outside)
 	var err error
 	if r.rules, err = s.Spec.Servers.Rules(); err != nil {
-		r.rules = rules.Latest() // the check of the scenario reports the version and the gates
+		r.rules = rules.Default() // the check of the scenario reports the version and the gates
 	}
 	objects := config.Suggested(r.rules)
 	if s.Spec.Config.Base == scenario.BaseMandatory {

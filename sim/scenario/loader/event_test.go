@@ -90,7 +90,7 @@ func TestMistakesInTheLivesOfServers(t *testing.T) {
 		"s.yaml:7:168: spec.servers.startup.objects: 2s: want at most duration, 1s, as a server is not ready before it has read the objects",
 		"s.yaml:9:30: spec.events[0].crash.server: 2: want an index from 0 to 1, as spec.servers.replicas is 2",
 		"s.yaml:10:51: spec.events[1].stop.kubernetesVersion: can be given with start or rollout only",
-		`s.yaml:11:52: spec.events[2].start.kubernetesVersion: "1.2" is not a supported version of Kubernetes; want one from "1.18" to "1.37"`,
+		`s.yaml:11:52: spec.events[2].start.kubernetesVersion: "1.2" is not a supported version of Kubernetes; want one from "1.18" to "1.38"`,
 		"s.yaml:12:5: spec.events[3]: has rollout and stop: want one of them",
 		"s.yaml:13:21: spec.events[4].speed: needs spec.servers.capacity; without it, executions take as long as the workload says",
 		"s.yaml:14:5: spec.events[5]: want one of apply, rollout, stop, start, crash, lose, speed",

@@ -109,7 +109,7 @@ dir/broken.yaml:6:13: spec.duration: 60 has no unit; want a duration such as 60s
 dir/broken.yaml:7:11: spec.warmup: -1s is negative; want a duration of 0s or more
 dir/broken.yaml:8:3: spec.sed: unknown field (did you mean "seed"?)
 dir/broken.yaml:10:15: spec.servers.replicas: 300: want 1 to 100
-dir/broken.yaml:11:24: spec.servers.kubernetesVersion: "1.16.8" is not a supported version of Kubernetes; want one from "1.18" to "1.37"
+dir/broken.yaml:11:24: spec.servers.kubernetesVersion: "1.16.8" is not a supported version of Kubernetes; want one from "1.18" to "1.38"
 dir/broken.yaml:12:18: spec.servers.flowControl: "PriorityAndFairnes": want PriorityAndFairness, MaxInFlight, None (did you mean "PriorityAndFairness"?)
 dir/broken.yaml:15:14: spec.workload[0].clients: 20000000: want 0 to 10000000
 dir/broken.yaml:16:26: spec.workload[0].as.serviceAccount: "default": want namespace/name

@@ -98,8 +98,8 @@ func TestOneMistakeEach(t *testing.T) {
 	}
 	for spec, want := range map[string]string{
 		"servers: {replicas: 0}":                                    "spec.servers.replicas: 0: want 1 to 100",
-		"servers: {kubernetesVersion: \"\"}":                        `spec.servers.kubernetesVersion: "" is not a version of Kubernetes; want one from "1.18" to "1.37"`,
-		"servers: {kubernetesVersion: 1.2}":                         `spec.servers.kubernetesVersion: "1.2" is not a supported version of Kubernetes; want one from "1.18" to "1.37"`,
+		"servers: {kubernetesVersion: \"\"}":                        `spec.servers.kubernetesVersion: "" is not a version of Kubernetes; want one from "1.18" to "1.38"`,
+		"servers: {kubernetesVersion: 1.2}":                         `spec.servers.kubernetesVersion: "1.2" is not a supported version of Kubernetes; want one from "1.18" to "1.38"`,
 		"servers: {kubernetesVersion: true}":                        `spec.servers.kubernetesVersion: is a boolean; want a version of Kubernetes, such as "1.37"`,
 		"servers: {maxRequestsInflight: -1}":                        "spec.servers.maxRequestsInflight: -1: want 0 to 1073741823",
 		"servers: {requestTimeout: 0s}":                             "spec.servers.requestTimeout: want more than 0s",
