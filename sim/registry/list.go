@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -174,16 +175,39 @@ func (op *Operation) listFromCache(nowNs int64) {
 			p = cache.Page(l.namespace, l.start, pageLimit, op.Call.Matches)
 		}
 	}
-	walked := p.Counted + int64(len(p.Objects)) + p.Remaining
+	read := p.Counted + int64(len(p.Objects))
+	walked := read + p.Remaining
 	if indexed {
 		before := countedBefore(l.start, op.resource.data.Counted())
 		walked += op.matching(before+p.Counted) - op.matching(before) - p.Counted
 	}
-	op.owedNs += op.registry.costs.walk(walked, op.selects())
-	op.work.Walked += walked
+	start := l.start
 	l.revision = p.Revision
 	op.collect(&p, limit)
+	costs := op.registry.costs
+	switch paged := op.registry.rules.CountedPages && limit > 0 && l.name == "" && !indexed; {
+	case paged && op.selects():
+		walked = op.walkedTo(&p, start)
+		op.owedNs += costs.walk(walked, true)
+	case paged:
+		op.owedNs += costs.walk(read, false) + int64(float64(costs.walk(walked, false))*countedShare)
+	default:
+		op.owedNs += costs.walk(walked, op.selects())
+	}
+	op.work.Walked += walked
 	op.listed(nowNs)
+}
+
+// walkedTo returns how many objects of p a page with a selector looks at: up to its last one, and the one behind it if it is full.
+func (op *Operation) walkedTo(p *store.Page, start string) int64 {
+	next, all := op.listing.next, op.resource.data.Counted()
+	switch {
+	case next == "":
+		return p.Counted + int64(len(p.Objects))
+	case strings.HasPrefix(next, countedStart):
+		return countedBefore(next, all) - countedBefore(start, all) + 1
+	}
+	return p.Counted + int64(sort.Search(len(p.Objects), func(i int) bool { return op.key(p.Objects[i]) >= next })) + 1
 }
 
 // pageOfOne returns a page with an object that was asked for by its name, nil for none.

@@ -401,6 +401,52 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
+// Up to 1.37, a page walks all objects that follow its start. From 1.38 on, one without a selector only counts those behind it, at
+// 41/97 of the cost, and one with a selector ends with the object behind the one that fills it.
+func TestPagesByRelease(t *testing.T) {
+	const all, page = 100, 10
+	work := func(release, query string) (walked, cpuNs int64) {
+		b := newBench(t, settings{release: release})
+		for i := range all {
+			b.must(201, post(pods, "default", fmt.Sprintf("o-%03d", i), "metadata.labels.n", fmt.Sprint(i%10)))
+		}
+		b.run(second)
+		before := len(b.Work())
+		b.must(200, apiRequest{verb: "list", resource: pods, path: "default/", query: "resourceVersion=101&resourceVersionMatch=NotOlderThan" + query})
+		if n := len(b.Work()); n != before+1 {
+			t.Fatalf("%d kinds of work, want one more than %d", n, before)
+		}
+		w := b.Work()[before]
+		return w.Walked, w.CPUNs
+	}
+	for _, c := range []struct {
+		query  string
+		walked int64 // from 1.38 on
+	}{
+		{"&limit=10", all},
+		{"&labelSelector=n%3D9&limit=4", 41}, // the fourth is the object 40
+		{"&labelSelector=n%3D8&limit=10", 100},
+		{"&labelSelector=n%3D9&limit=10", 100}, // nothing follows
+		{"&labelSelector=n%3D9&limit=11", 100},
+		{"&labelSelector=n%3D9", 100},
+		{"", all},
+	} {
+		walked, cpuNs := work("1.38", c.query)
+		before, beforeNs := work("1.37", c.query)
+		if walked != c.walked || before != all {
+			t.Errorf("%q: %d objects are walked, and %d in 1.37; want %d and %d", c.query, walked, before, c.walked, all)
+		}
+		costs := defaultCosts()
+		saved := (all - walked) * int64(costs.WalkedObject+costs.MatchedObject)
+		if c.query == "&limit=10" {
+			saved = int64(costs.WalkedObject)*(all-page) - int64(costs.WalkedObject)*all*41/97
+		}
+		if got := beforeNs - cpuNs; got < saved-1 || got > saved+1 {
+			t.Errorf("%q: %d ns less than in 1.37, want %d", c.query, got, saved)
+		}
+	}
+}
+
 // The handlers read selectors as the estimate does: a list that is estimated as one for a single object is one, and one
 // that the estimate cannot read is answered 400.
 func TestSelectorsAreReadAsTheyAreEstimated(t *testing.T) {

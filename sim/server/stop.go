@@ -51,6 +51,9 @@ func planOf(s *Shutdown, r *rules.Rules) Shutdown {
 	if !r.Server.WatchGracePeriod {
 		plan.WatchTerminationGracePeriod = 0
 	}
+	if r.Server.PacedWatchEnds {
+		plan.WatchLeak = 0
+	}
 	return plan
 }
 

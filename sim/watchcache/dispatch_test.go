@@ -220,6 +220,43 @@ func TestWatchIsClosedBeforeItsInitialEventsAreSent(t *testing.T) {
 	plain.expect("")
 }
 
+// Up to 1.37, a watch that is closed as slow before the end of its initial events starts over. From 1.38 on, if it wants the bookmark
+// at their end, it gets all of them, the bookmark and what is in its input channel, and resumes from there.
+func TestSlowBeginningIsDrained(t *testing.T) {
+	for version, drained := range map[string]bool{"1.37": false, "1.38": true} {
+		w := newWorld(t, store.Settings{})
+		cache := w.cache(version)
+		w.put("default", "a")
+		w.run(w.now())
+		open := func(o WatchOptions) *client {
+			cl := &client{w: w, hesitate: true}
+			cl.watcher = begin(w, cache, o, cl)
+			cl.expect("opened")
+			return cl
+		}
+		plain, marked := open(options("0")), open(options("0", "bookmarks"))
+		for range 11 { // ten of them fit into the input channels
+			w.put("default", "a")
+		}
+		w.run(w.now() + second/2) // before a tick
+		plain.expect("ended")
+		if cache.Counters.TerminatedAsSlow != 2 {
+			t.Errorf("%s: %d watchers closed, want both", version, cache.Counters.TerminatedAsSlow)
+		}
+		if !drained {
+			marked.expect("ended")
+			continue
+		}
+		marked.watcher.Proceed(w.now())
+		want := "ADDED a@2, END@2, initialized, "
+		for v := 3; v <= 12; v++ {
+			want += fmt.Sprintf("MODIFIED a@%d, ", v)
+		}
+		marked.expect(want + "ended")
+		w.watch(cache, options("12")).expect("opened, MODIFIED a@13, initialized")
+	}
+}
+
 // Initial events wait for a client that reads slowly, and the request keeps its seats until the last one is
 // in the result channel.
 func TestInitialEventsOfASlowClient(t *testing.T) {

@@ -145,8 +145,11 @@ func (s *setup) open(nowNs int64) {
 		w.source = c.stateFor(w)
 		if s.bookmark {
 			w.marks, w.marksAfter = marksAwaited, s.version
-			if s.version == 0 {
+			if s.version == 0 || c.rules.DrainedBeginnings {
 				w.marksAfter = c.version
+			}
+			if c.rules.DrainedBeginnings {
+				w.marks = marksReceived // the bookmark is behind the initial events
 			}
 			if c.rules.PromptBookmark {
 				w.source.endVersion = c.version
@@ -174,7 +177,7 @@ func (s *setup) open(nowNs int64) {
 }
 
 // stateFor returns the state of the cache for a watch. Upstream walks all objects of the resource, unless the
-// watch names the only one.
+// watch names the only one. With InitialByPrefix, it walks those of the namespace, or of the index of the node.
 func (c *Cache) stateFor(w *Watcher) source {
 	s := source{walked: c.resource.Len(), counted: min(w.matches, c.resource.Counted())}
 	var objects []*api.Object
@@ -197,6 +200,9 @@ func (c *Cache) stateFor(w *Watcher) source {
 		if w.selects(o) {
 			s.objects = append(s.objects, o)
 		}
+	}
+	if c.rules.InitialByPrefix && w.scope.name == "" && (w.byNode || w.scope.namespace != "") {
+		s.walked = s.counted + int64(len(objects))
 	}
 	s.sent = s.counted + int64(len(s.objects))
 	return s

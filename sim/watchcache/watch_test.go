@@ -314,6 +314,34 @@ func last(r *store.Resource, after int64) *api.Event {
 	return nil
 }
 
+// From 1.38 on, a watch that wants the state walks what is under its key: the namespace, the pods of its node in the index, or the
+// one that it names. Other selectors are compared with all.
+func TestWatchInitialCountsByPrefix(t *testing.T) {
+	w := newWorld(t, store.Settings{}, store.Count{Resource: pods, Objects: 1000, AverageBytes: 10})
+	w.put("one", "a", "spec.nodeName=n1")
+	w.put("one", "b", "spec.nodeName=n2")
+	w.put("two", "a", "spec.nodeName=n1")
+	cache := w.cache("1.38", func(s *Settings) { s.Indexed = true })
+	for _, c := range []struct {
+		o            WatchOptions
+		matches      int64
+		walked, sent int64
+	}{
+		{options("0"), 1000, 1003, 1003},
+		{options("0", "labels:app=x"), 7, 1003, 7},
+		{options("0", "namespace:one"), 40, 42, 42},
+		{options("0", "namespace:one", "labels:app=x"), 0, 2, 0},
+		{options("0", "fields:metadata.namespace=one"), 40, 42, 42},
+		{options("0", "fields:spec.nodeName=n1"), 30, 32, 32},
+		{options("0", "namespace:two", "name:a"), 0, 1, 1},
+	} {
+		c.o.Matches = c.matches
+		if walked, sent := w.watch(cache, c.o).watcher.Initial(); walked != c.walked || sent != c.sent {
+			t.Errorf("%+v: walks %d and sends %d, want %d and %d", c.o, walked, sent, c.walked, c.sent)
+		}
+	}
+}
+
 // A watch that wants the state pays for walking all objects, whatever it selects, unless it names one. Those
 // that are only counted come first.
 func TestWatchInitialCounts(t *testing.T) {

@@ -114,7 +114,7 @@ type marks uint8
 const (
 	marksDelivered marks = iota // or it gets none
 	marksAwaited
-	marksReceived // by its input channel
+	marksReceived // by its input channel, or from the beginning (rules.Storage.DrainedBeginnings)
 )
 
 // countedEvent stands for the initial event of an object that is only counted.
