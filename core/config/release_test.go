@@ -122,6 +122,7 @@ var fieldsOf = map[string]string{
 	"1.32": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.33": "v1 nominalConcurrencyShares lendablePercent   exempt:",
 	"1.34": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.35": "v1 nominalConcurrencyShares lendablePercent   exempt:",
 	"1.36": "v1 nominalConcurrencyShares lendablePercent   exempt:", "1.37": "v1 nominalConcurrencyShares lendablePercent   exempt:",
+	"1.38": "v1 nominalConcurrencyShares lendablePercent   exempt:",
 }
 
 const lendingLevel = `  type: Limited
