@@ -20,7 +20,7 @@ func (c *Change) OfSeats() bool { return slices.Contains(ofSeats, c.Rule) }
 func (c *Change) OfWork() bool { return slices.Contains(ofWork, c.Rule) }
 
 // ofWork are the statements on the work of a server.
-var ofWork = []string{"pages from the watch cache", "initial events of a watch", "watches that are too slow at their beginning", "end of watches at a stop"}
+var ofWork = []string{"pages from the watch cache", "initial events of a watch", "watches that are too slow at their beginning", "queue of the watch cache", "end of watches at a stop"}
 
 // ofSeats are the statements on how many seats a request takes.
 var ofSeats = []string{"watches", "seats of a list", "most seats of a list", "lists of resources that are not counted", "lists of one object", "pages",
@@ -231,6 +231,11 @@ var statements = []statement{
 		return either(r.Storage.DrainedBeginnings,
 			"A watch that is too slow while it gets initial events with a bookmark at their end gets all of them before it ends, and its client resumes from there.",
 			"A watch that is too slow while it gets its initial events ends without what is queued for it, and its client starts over.")
+	}},
+	{"queue of the watch cache", func(r *Rules) string {
+		return either(r.Storage.EventBookmarks,
+			"The watch cache queues 50 events for its watches before reads fall behind, as each has a bookmark behind it.",
+			"The watch cache queues 100 events for its watches before reads fall behind.")
 	}},
 	{"end of watches at a stop", func(r *Rules) string {
 		return either(r.Server.PacedWatchEnds,

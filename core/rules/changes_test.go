@@ -57,7 +57,7 @@ func TestRulesOfSeatsAndWorkAreRules(t *testing.T) {
 // has no sentence.
 func aboutOthers(name string) bool {
 	if slices.Contains([]string{"Server.StreamedLists", "Server.CompressedWatches", "Server.PacedWatchEnds",
-		"Storage.CountedPages", "Storage.InitialByPrefix", "Storage.DrainedBeginnings"}, name) {
+		"Storage.EventBookmarks", "Storage.CountedPages", "Storage.InitialByPrefix", "Storage.DrainedBeginnings"}, name) {
 		return false
 	}
 	_, constant := reflect.TypeFor[SeatConstants]().FieldByName(name)
@@ -111,7 +111,7 @@ func TestChanges(t *testing.T) {
 		{"1.33", "1.34", "1.34 seats of a list; 1.34 most seats of a list; 1.34 lists of one object; 1.34 seats of a watch; 1.34 suggested objects"},
 		{"1.31", "1.33", "1.32 oldest API version; 1.33 lists from the watch cache; 1.33 memory of lists"}, // WatchList was on in 1.32 only
 		{"1.34", "1.37", "1.35 seats of a watch; 1.37 compression of watches"},
-		{"1.37", "1.38", "1.38 pages from the watch cache; 1.38 initial events of a watch; 1.38 watches that are too slow at their beginning; 1.38 end of watches at a stop"},
+		{"1.37", "1.38", "1.38 pages from the watch cache; 1.38 initial events of a watch; 1.38 watches that are too slow at their beginning; 1.38 queue of the watch cache; 1.38 end of watches at a stop"},
 		{"1.28.4", "1.28.5", "1.28.5 end of a wait; 1.28.5 wait limit"},
 	} {
 		from, _ := For(c.from)

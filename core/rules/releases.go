@@ -39,6 +39,7 @@ var releases = []release{
 		r.Bound = BoundAtDispatch
 		r.Objects.NewestAPI = V1beta1
 		r.Objects.Suggested = WorkloadLowLarge
+		r.Storage.EventBookmarks = true
 	}},
 	// The parameter timeout counts.
 	{21, 14, func(r *Rules) {
@@ -157,6 +158,7 @@ var releases = []release{
 		r.Storage.CountedPages = true
 		r.Storage.InitialByPrefix = true
 		r.Storage.DrainedBeginnings = true
+		r.Storage.EventBookmarks = false
 		r.Server.PacedWatchEnds = true
 	}},
 }

@@ -30,6 +30,7 @@ type Storage struct {
 	SizesByRate        bool // the channels of watchers are as long as the rate of events demands
 	PromptBookmark     bool // the initial events end with a bookmark at once, otherwise with the next tick
 	GrowingRetryAfter  bool // Retry-After grows with the time that a cache has not been ready
+	EventBookmarks     bool // a cache puts a bookmark of its version behind each event in the queue for dispatch, where it takes a place
 	CountedPages       bool // a page of a cached list reads its objects and counts those that follow, otherwise it walks all; with a selector, it ends with the page
 	InitialByPrefix    bool // the initial events of a watch walk its namespace, or the index of its node, otherwise all objects of the resource
 	DrainedBeginnings  bool // a slow watch gets its initial events with their bookmark, and what is queued for it, before it ends

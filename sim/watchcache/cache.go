@@ -142,8 +142,16 @@ type cacheInput struct {
 // restartNs is how long a cache waits after a failure before it lists again (cacher.go).
 const restartNs = 1_000_000_000
 
-// queueLength is how many events the queue for dispatch holds (the channel incoming in cacher.go).
+// queueLength is the length of the queue for dispatch (the channel incoming in cacher.go).
 const queueLength = 100
+
+// queuedEvents returns how many events the queue holds.
+func queuedEvents(r *rules.Storage) int {
+	if r.EventBookmarks {
+		return queueLength / 2
+	}
+	return queueLength
+}
 
 // New returns a cache that has not been started.
 func New(alarms *clock.Alarms, s *store.Store, resource api.Resource, settings Settings) *Cache {
@@ -358,7 +366,7 @@ func (c *Cache) drain(nowNs int64) {
 
 // feedable says whether there are inputs that the cache can see when their time has come.
 func (c *Cache) feedable() bool {
-	return c.state == ready && c.feed.len() > 0 && c.feed.first().version <= c.sent && c.dispatch.queue.len() <= queueLength
+	return c.state == ready && c.feed.len() > 0 && c.feed.first().version <= c.sent && c.dispatch.queue.len() <= queuedEvents(&c.rules)
 }
 
 // schedule sets the alarm of the next input. Without a lag it rings in the same instant, since those who are
