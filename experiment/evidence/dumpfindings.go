@@ -55,7 +55,7 @@ func concludeDumps(e *evidence) {
 			e.join(ofMetrics)
 		}
 		if len(e.findings) == found {
-			e.findings = append(e.findings, m.nothing())
+			e.findings = append(e.findings, m.nothing(reports != nil))
 		}
 		m.list(e)
 	}
@@ -186,12 +186,16 @@ func place(d *dump) string {
 	return at.String()
 }
 
-// nothing is the finding of dumps in which no request waits and none was rejected.
-func (m *moment) nothing() Finding {
+// nothing is the finding of dumps in which no request waits and none was rejected. How long requests waited before, only metrics tell.
+func (m *moment) nothing(beside bool) Finding {
+	f := Finding{Status: result.Unknown, Sentence: "No request waits at the moment of the dump" + m.where() + ", which does not say whether requests were rejected before"}
 	if d := m.dumps[levelsDump]; d != nil && d.has("RejectedRequests") && !d.leftOut {
-		return Finding{Status: result.OK, Sentence: "Flow control did no harm that the dump shows: no request waits at its moment, and none was rejected since the server started" + m.where()}
+		f.Sentence = "No request waits at the moment of the dump" + m.where() + ", and none was rejected since the server started; whether requests waited before is not known"
 	}
-	return Finding{Status: result.Unknown, Sentence: "No request waits at the moment of the dump" + m.where() + ", which does not say whether requests were rejected before"}
+	if beside {
+		f.Status = result.OK
+	}
+	return f
 }
 
 func (m *moment) where() string {

@@ -42,11 +42,13 @@ type level struct {
 	used    mean    // seats in use, of the current limit
 	demand  mean    // seats in use and wanted by waiting requests, of the current limit
 	waiting mean    // requests in queues, of the places there
+	notFull float64 // the part of used.n in which they were not
 	full    float64 // the part of the time in which at least 99 % of the current limit were in use
 
 	nominal, lower, upper, current gauge
 	smoothed, average, high        gauge
-	firstHarm, lastHarm            int // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
+	harmedAt                       []int // indexes of the times at which requests had been rejected or had waited for long since the time before
+	firstHarm, lastHarm            int   // indexes of the first and last time at which requests had been rejected or had waited for long; -1 without
 }
 
 // mean is a sum and of how many values.
@@ -54,6 +56,7 @@ type mean struct{ sum, n float64 }
 
 func (m mean) value() float64 { return m.sum / m.n }
 func (m mean) known() bool    { return m.n > 0 }
+func (m *mean) add(o mean)    { m.sum, m.n = m.sum+o.sum, m.n+o.n }
 
 // gauge is the values of a gauge.
 type gauge struct {
@@ -75,9 +78,14 @@ func (g *gauge) add(v float64) {
 }
 
 // gauge returns the sum of series at each time.
-func (s *server) gauge(wanted func(*series) bool, names ...string) (g gauge) {
+func (s *server) gauge(wanted func(*series) bool, names ...string) gauge {
+	return s.gaugeAt(s.all(), wanted, names...)
+}
+
+// gaugeAt returns the sum of series at some times, whose indexes are given: the first of the names that has any value.
+func (s *server) gaugeAt(at []int, wanted func(*series) bool, names ...string) (g gauge) {
 	for _, name := range names {
-		for i := range s.atMs {
+		for _, i := range at {
 			sum := math.NaN()
 			for _, one := range s.series[name] {
 				if v := one.values[i]; !math.IsNaN(v) && wanted(one) {
@@ -228,24 +236,70 @@ func (s *server) levels() (all []*level) {
 		slices.SortStableFunc(l.schemas, func(a, b *group) int {
 			return cmp.Or(cmp.Compare(b.rejected, a.rejected), cmp.Compare(b.arrived(), a.arrived()))
 		})
-		of := func(one *series) bool { return one.level() == name }
-		executing := func(one *series) bool { return of(one) && one.labels["phase"] == "executing" }
-		l.used, l.demand = s.timed(metrics.SeatUtilization, from, to, executing), s.timed(metrics.DemandSeats, from, to, of)
-		l.waiting = s.timed(metrics.RequestUtilization, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" })
-		if l.used.known() {
-			notFull, _ := s.during(metrics.SeatUtilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
-			l.full = max(0, 1-notFull/l.used.n)
-		}
-		l.nominal, l.lower, l.upper, l.current = s.gauge(of, metrics.NominalLimit, metrics.ConcurrencyLimit), s.gauge(of, metrics.LowerLimit), s.gauge(of, metrics.UpperLimit), s.gauge(of, metrics.CurrentLimit)
-		l.smoothed, l.average, l.high = s.gauge(of, metrics.DemandSmoothed), s.gauge(of, metrics.DemandAverage), s.gauge(of, metrics.DemandHigh)
+		s.averages(l, from, to)
+		s.limits(l, s.all())
 		for i := from; i < to && to-from > 1; i++ {
 			if g, _ := s.countsOf(name, "", i, i+1); g.rejected > 0 || judgedGroup(g).WaitP99Ns >= longWaitNs {
+				l.harmedAt = append(l.harmedAt, i)
 				if l.lastHarm = i; l.firstHarm < 0 {
 					l.firstHarm = i
 				}
 			}
 		}
 		all = append(all, l)
+	}
+	return all
+}
+
+// averages adds the averages of the growths at the times from index from on and before index to.
+func (s *server) averages(l *level, from, to int) {
+	of := func(one *series) bool { return one.level() == l.level }
+	executing := func(one *series) bool { return of(one) && one.labels["phase"] == "executing" }
+	l.used.add(s.timed(metrics.SeatUtilization, from, to, executing))
+	l.demand.add(s.timed(metrics.DemandSeats, from, to, of))
+	l.waiting.add(s.timed(metrics.RequestUtilization, from, to, func(one *series) bool { return of(one) && one.labels["phase"] == "waiting" }))
+	notFull, _ := s.during(metrics.SeatUtilization+"_bucket", from, to, func(one *series) bool { return executing(one) && one.upTo(0.99) })
+	if l.notFull += notFull; l.used.known() {
+		l.full = max(0, 1-l.notFull/l.used.n)
+	}
+}
+
+// limits adds the gauges at some times.
+func (s *server) limits(l *level, at []int) {
+	of := func(one *series) bool { return one.level() == l.level }
+	l.nominal, l.lower, l.upper, l.current = s.gaugeAt(at, of, metrics.NominalLimit, metrics.ConcurrencyLimit), s.gaugeAt(at, of, metrics.LowerLimit), s.gaugeAt(at, of, metrics.UpperLimit), s.gaugeAt(at, of, metrics.CurrentLimit)
+	l.smoothed, l.average, l.high = s.gaugeAt(at, of, metrics.DemandSmoothed), s.gaugeAt(at, of, metrics.DemandAverage), s.gaugeAt(at, of, metrics.DemandHigh)
+}
+
+// whileHarmed returns a level as it was while its requests were rejected or waited for long: what it did at other times does not tell
+// why. Requests, waits and executions are those of all the time.
+func (s *server) whileHarmed(l *level) *level {
+	if len(l.harmedAt) == 0 || len(l.harmedAt) == s.intervals() {
+		return l
+	}
+	h := *l
+	h.used, h.demand, h.waiting, h.notFull, h.full = mean{}, mean{}, mean{}, 0, 0
+	var at []int
+	for _, i := range l.harmedAt {
+		s.averages(&h, i, i+1)
+		at = append(at, max(0, i-2), i-1, i) // requests that stop waiting in an interval may have begun in the one before
+	}
+	slices.Sort(at)
+	s.limits(&h, slices.Compact(at))
+	return &h
+}
+
+// intervals returns how many intervals between samples there are.
+func (s *server) intervals() int {
+	from, to := s.window()
+	return to - from
+}
+
+// all returns the indexes of all times.
+func (s *server) all() []int {
+	all := make([]int, len(s.atMs))
+	for i := range all {
+		all[i] = i
 	}
 	return all
 }

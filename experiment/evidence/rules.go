@@ -29,7 +29,9 @@ const (
 	ofOneSchema    = 0.8              // of the seats in use or of the requests, which one FlowSchema has
 	lentSeats      = 0.97             // of the nominal seats: below it, a limit is that of a level that has lent seats
 	dominantReason = 0.9
-	idle           = 0.5  // of the seats in use, up to which a level has seats to spare
+	idle           = 0.5 // of the seats in use, up to which a level has seats to spare
+	slowRequest    = 1.0 // seconds, and slowList those of requests of several seats: the objectives of Kubernetes for p99 (SLO of API calls)
+	slowList       = 5.0
 	muchExempt     = 0.25 // of the seats of the server, from which on exempt requests are mentioned
 )
 
@@ -238,7 +240,7 @@ func (g *group) reasonsText() string {
 // mechanism returns the cause of what happened at a level, as far as the metrics tell it, with the others that fit as well, and what
 // may help.
 func (s *server) mechanism(l *level, all []*level, others [][]*level) (*result.Cause, []result.Remedy) {
-	m := &mechanism{server: s, level: l, all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
+	m := &mechanism{server: s, level: s.whileHarmed(l), all: all, others: others, cause: &result.Cause{Level: l.level, Workloads: []string{}, Flows: []result.CauseFlow{}, Figures: []result.Figure{}}}
 	m.decide()
 	m.cause.Sentence = fmt.Sprintf(cmp.Or(m.lead, leads[m.cause.Kind]), l.level) + " " + strings.Join(m.said, " ")
 	return m.cause, m.remedies()
@@ -368,6 +370,9 @@ func (m *mechanism) decide() {
 	}
 	if !known {
 		fits(result.ByExecution) // there is nothing to compare executions with
+	} else if mean := l.execution.value(); !grew && l.execution.known() && mean >= m.slow() {
+		fits(result.ByExecution)
+		m.say("They may have been slow before, too: Kubernetes aims at %s for 99 %% of such requests.", format.Duration(m.slow()*1e9))
 	}
 	if len(m.restarts) > 0 {
 		fits(result.ByStoppedServer)
@@ -429,7 +434,11 @@ func (m *mechanism) facts() {
 	if l.used.known() {
 		m.figure("seatsUsed", l.used.value())
 		m.figure("timeFull", l.full)
-		text := fmt.Sprintf("It used %s of its seats on average, and was full for %s of the time", format.Percent(l.used.value()), format.Percent(l.full))
+		while := "It"
+		if len(l.harmedAt) < m.intervals() {
+			while = "While requests waited or were rejected, it"
+		}
+		text := fmt.Sprintf("%s used %s of its seats on average, and was full for %s of the time", while, format.Percent(l.used.value()), format.Percent(l.full))
 		if l.demand.known() {
 			m.figure("demand", l.demand.value())
 			text += fmt.Sprintf("; %s of them were asked for", format.Percent(l.demand.value()))
@@ -546,6 +555,14 @@ func (m *mechanism) slowdown() (grew, more, known bool) {
 	return true, rate > times, true
 }
 
+// slow returns how long the executions of the level take on average at least, in seconds, if they are slow by themselves.
+func (m *mechanism) slow() float64 {
+	if m.width.known() && m.width.value() >= 2 {
+		return slowList
+	}
+	return slowRequest
+}
+
 const beforeFirst = "before the first scrape"
 
 // sameMix returns the executions before the first scrape as they would have been with the requests that came later, by FlowSchema:
@@ -580,7 +597,6 @@ func (m *mechanism) queues() {
 	}
 	m.figure("placesInQueuesUsed", l.waiting.value())
 	if l.waiting.value() < emptyQueues*l.full {
-		m.cause.Or = slices.DeleteFunc(m.cause.Or, func(k result.Kind) bool { return k == result.BySeats })
 		m.say("Requests were rejected because their queues were full, while %s of all places in queues were used: a few flows fill the queues of their hands.", format.Percent(l.waiting.value()))
 		m.cause.Confirm = "few of the queues are full in dump_queues; whose requests these are: " + dumpRequests
 	}
