@@ -47,7 +47,7 @@ func component(text []byte) string {
 // flowControl reports whether a file has any metric that a diagnosis can begin with.
 func (f *file) flowControl() bool {
 	for name := range f.metrics {
-		if strings.HasPrefix(name, metrics.FlowControl) || name == requestTotal {
+		if ofServer(name) || name == clientAnswers || strings.HasPrefix(name, limiterWaits) {
 			return true
 		}
 	}
@@ -68,6 +68,9 @@ func (e *evidence) concludeMetrics() {
 		return
 	}
 	servers, strange, apart := e.collected.servers()
+	if len(servers) == 0 { // all are of clients
+		return
+	}
 	e.warnings = append(e.warnings, strange...)
 	if v := e.collected.version(); v != "" {
 		e.version, e.from = v, incident.VersionMetrics

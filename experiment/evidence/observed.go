@@ -25,6 +25,7 @@ type observed struct {
 // conclude adds what follows from all files together.
 func (e *evidence) conclude() {
 	concludeDumps(e)
+	e.concludeClientMetrics()
 	concludeClientLogs(e)
 	concludeRequestCounts(e)
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // wantedMetrics are what the names of the metrics that are read begin with.
-var wantedMetrics = []string{metrics.FlowControl, requestTotal, metrics.ProcessStart, buildInfo}
+var wantedMetrics = []string{metrics.FlowControl, requestTotal, metrics.ProcessStart, buildInfo, limiterWaits, clientAnswers}
 
 // identity is a series of any server: the name of its metric, and the labels that the server has given to it.
 type identity struct{ name, own string }
@@ -93,9 +93,10 @@ func (c *collected) file(source *incident.Source) *file {
 // add adds a sample. The time is 0 if it is not known.
 func (f *file) add(name string, all map[string]string, atMs int64, value float64) {
 	var own, others []string
+	client := strings.HasPrefix(name, restClient)
 	for _, label := range slices.Sorted(maps.Keys(all)) {
 		text := fmt.Sprintf("%s=%q", label, all[label])
-		if slices.Contains(ownLabels, label) {
+		if slices.Contains(ownLabels, label) && !client || slices.Contains(clientLabels, label) && client {
 			own = append(own, text)
 		} else {
 			others = append(others, text)
@@ -163,23 +164,7 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 			all = append(all, s)
 		}
 	}
-	groups := map[string][]*snapshot{}
-	var order []string
-	for _, s := range c.scrapes {
-		key := s.instance
-		if start, known := s.one(metrics.ProcessStart); known {
-			key += fmt.Sprintf("\n%.0f", start)
-		}
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		same := slices.IndexFunc(groups[key], func(o *snapshot) bool { return maps.EqualFunc(o.values, s.values, sameValue) })
-		if same >= 0 {
-			strange = append(strange, fmt.Sprintf("%s is the same scrape as %s: nothing happened in between", s.files[0].File, groups[key][same].files[0].File))
-			continue
-		}
-		groups[key] = append(groups[key], &s.snapshot)
-	}
+	groups, order, strange := c.processes(false)
 	started := map[string][]*server{}
 	for _, key := range order {
 		instance, _, _ := strings.Cut(key, "\n")
@@ -211,6 +196,30 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 		}
 	}
 	return all, strange, apart
+}
+
+// processes groups the scrapes without times by process, those of clients or those of servers, and says which are the same.
+func (c *collected) processes(clients bool) (groups map[string][]*snapshot, order, strange []string) {
+	groups = map[string][]*snapshot{}
+	for _, s := range c.scrapes {
+		if ofClient(s.values) != clients {
+			continue
+		}
+		key := s.instance
+		if start, known := s.one(metrics.ProcessStart); known {
+			key += fmt.Sprintf("\n%.0f", start)
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		same := slices.IndexFunc(groups[key], func(o *snapshot) bool { return maps.EqualFunc(o.values, s.values, sameValue) })
+		if same >= 0 {
+			strange = append(strange, fmt.Sprintf("%s is the same scrape as %s: nothing happened in between", s.files[0].File, groups[key][same].files[0].File))
+			continue
+		}
+		groups[key] = append(groups[key], &s.snapshot)
+	}
+	return groups, order, strange
 }
 
 func sameValue(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
@@ -320,11 +329,16 @@ func (c *collected) server(instance string, snapshots []*snapshot) *server {
 // reports reports whether these are the metrics of an API server, and not of another process that is watched as well.
 func (s *server) reports() bool {
 	for name := range s.series {
-		if strings.HasPrefix(name, metrics.FlowControl) || name == requestTotal {
+		if ofServer(name) {
 			return true
 		}
 	}
 	return false
+}
+
+// ofServer reports whether a metric is one of API servers.
+func ofServer(name string) bool {
+	return strings.HasPrefix(name, metrics.FlowControl) || name == requestTotal
 }
 
 // nameOf returns the name of a server from the labels of its collector.
