@@ -365,7 +365,8 @@ func throughViews(t *testing.T, all []*scenario.Scenario) {
 	}
 	for _, v := range views {
 		c := counts[v.name]
-		t.Logf("%-12s harmed levels: %d right, %d among those that are said to fit, %d cannot be told, %d missed, %d wrong", v.name, c["right"], c["among"], c["unknown"], c["missed"], c["wrong"])
+		t.Logf("%-12s status of %d systems: %d the same, %d unknown; harmed levels: %d right, %d among those that are said to fit, %d cannot be told, %d missed, %d wrong",
+			v.name, c["systems"], c["status"], c["status unknown"], c["right"], c["among"], c["unknown"], c["missed"], c["wrong"])
 	}
 }
 
@@ -433,6 +434,11 @@ func (o *observedRun) compare(t *testing.T, view string, files []File, counts ma
 		}
 	}
 	got := d.Verdict.Status
+	if counts["systems"]++; got == worst {
+		counts["status"]++
+	} else if got == result.Unknown {
+		counts["status unknown"]++
+	}
 	switch restarted := slices.ContainsFunc(d.Verdict.Causes, func(c result.Cause) bool { return c.Kind == result.ByInFlightLimit }); {
 	case view == dumpsView && slices.Contains(o.sc.Metadata.Truth.Status, string(got)):
 	case view == dumpsView && (got == result.OK) == (worst == result.OK): // how many are harmed is not in a dump
