@@ -365,6 +365,10 @@ live-store: ## compare the simulated store with a live kube-apiserver, in SEQUEN
 	bin/apicalls -replay scenarios/traces/*.jsonl
 	bin/apicalls -seed $(SEED) -sequences $(SEQUENCES) -calls $(CALLS)
 
+.PHONY: live-prometheus
+live-prometheus: ## diagnose a live kube-apiserver by a Prometheus that scrapes it, and by its blocks
+	cd lab/live && go test ./trial -count=1 -v -timeout $(TIMEOUT) -run '^TestDiagnoseByPrometheus$$' -args -live
+
 .PHONY: apfsim-live
 apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster, and measures capacities
 	CGO_ENABLED=0 go build -C live -trimpath -ldflags "-s -w" -o ../bin/apfsim-live ./cmd/apfsim-live
@@ -446,6 +450,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
+	$(MAKE) live-prometheus
 	$(MAKE) release-check install-check
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.
