@@ -22,8 +22,8 @@ var diagnoseFormats = []string{"text", "json", "markdown"}
 // diagnoseFlags are the flags of diagnose.
 type diagnoseFlags struct {
 	importFlags
-	client, form, failOn, prometheus string
-	verbose                          bool
+	client, form, failOn string
+	verbose              bool
 }
 
 func newDiagnose() *cobra.Command {

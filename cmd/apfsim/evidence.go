@@ -200,7 +200,16 @@ func runEvidence(cmd *cobra.Command, files []evidence.File, read []string, flags
 
 // askPrometheus diagnoses servers by the metrics that a Prometheus has of them.
 func askPrometheus(cmd *cobra.Command, flags *diagnoseFlags) error {
-	p := evidence.Prometheus{URL: flags.prometheus, To: time.Now()}
+	files, err := flags.ask(cmd, &evidence.Prometheus{}, flags.verbose)
+	if err != nil {
+		return err
+	}
+	return runEvidence(cmd, files, nil, flags)
+}
+
+// ask asks a Prometheus for the metrics of servers, from --from to --to or in the last hour.
+func (f *importFlags) ask(cmd *cobra.Command, p *evidence.Prometheus, verbose bool) ([]evidence.File, error) {
+	p.URL, p.To = f.prometheus, time.Now()
 	var wrong []error
 	parse := func(flag, text string, into *time.Time) {
 		if text == "" {
@@ -212,13 +221,13 @@ func askPrometheus(cmd *cobra.Command, flags *diagnoseFlags) error {
 		}
 		*into = at
 	}
-	parse("to", flags.to, &p.To)
+	parse("to", f.to, &p.To)
 	p.From = p.To.Add(-time.Hour)
-	parse("from", flags.from, &p.From)
+	parse("from", f.from, &p.From)
 	if len(wrong) > 0 {
-		return invalid(errors.Join(wrong...))
+		return nil, invalid(errors.Join(wrong...))
 	}
-	if flags.verbose {
+	if verbose {
 		p.Asked = func(query string) { fmt.Fprintln(cmd.ErrOrStderr(), "query: "+query) }
 	}
 	ctx, stop := interruptible(cmd)
@@ -226,9 +235,9 @@ func askPrometheus(cmd *cobra.Command, flags *diagnoseFlags) error {
 	files, err := p.Ask(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return importError(ctx, err)
+		return nil, importError(ctx, err)
 	case err != nil:
-		return fmt.Errorf("--prometheus: %w", err)
+		return nil, fmt.Errorf("--prometheus: %w", err)
 	}
-	return runEvidence(cmd, files, nil, flags)
+	return files, nil
 }

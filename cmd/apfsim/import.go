@@ -28,13 +28,19 @@ type importFlags struct {
 	metrics, version      string
 	strict                bool
 	fit                   fitFlags
+
+	// Of metrics, in the place of logs.
+	series     bool
+	prometheus string
+	flows      []string
+	verbose    bool
 }
 
 func newImport() *cobra.Command {
 	var flags importFlags
 	cmd := &cobra.Command{
 		Use:   "import [SERVER=]FILE... -o DIR",
-		Short: "Make a trace and a scenario from the logs of a server",
+		Short: "Make a trace and a scenario from the logs of a server, or a scenario from its metrics",
 		Long: `Make a trace and a scenario from audit logs and httplogs (lines "HTTP" of kube-apiserver at
 verbosity 3). The lines of a request are joined by their audit ID. FILE can be compressed with gzip,
 and - is standard input. Files can be in any order.
@@ -47,18 +53,45 @@ arrival process and a distribution of execution times, so that their number can 
 are recognised. The scenario is run several times, and its statistics are compared with the recorded
 ones; DIR/fitted/fit.json has the result. FILE can then also be a request log of 'apfsim run
 --requests', a trace, or a folder with one of them; the two files are then written to DIR. The capacity
-of the server is fitted as well; with --capacity-from, to the log of FILE and to others of the same server.`,
+of the server is fitted as well; with --capacity-from, to the log of FILE and to others of the same server.
+
+With --metrics-series or --prometheus, the scenario is made from metrics alone: a workload for each
+FlowSchema, with its rate by interval, executions and seats. FILE is then a series of samples, or two or
+more scrapes of /metrics, and may also be the flow-control objects. Metrics do not say how many users, and
+so how many flows, a FlowSchema has: the scenario is run with 1, with 10 and with as many as requests, each
+run is compared with the series, and DIR/scenario.yaml has the number with which they differ least.
+The first line says whether it agrees with the series.`,
 		Example: `  apfsim import audit.log kube-apiserver.log --config cluster.yaml --metrics metrics.txt -o incident
   apfsim import audit.log -o incident --from 2026-10-02T09:30:01Z --to 20s
   apfsim run kubelet-list-loop --requests -o results
-  apfsim import --fit results/kubelet-list-loop --scenario scenarios/kubelet-list-loop.yaml --replications 9 -o fitted`,
-		Args: atLeastOne("a file with the log of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd, args, &flags) },
+  apfsim import --fit results/kubelet-list-loop --scenario scenarios/kubelet-list-loop.yaml --replications 9 -o fitted
+  apfsim import --metrics-series before.txt after.txt cluster.yaml -o measured`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case flags.prometheus != "" && flags.series:
+				return usage(cmd, "--prometheus: takes the place of --metrics-series and its files")
+			case flags.prometheus != "":
+				return noArguments(cmd, args)
+			case flags.series:
+				return atLeastOne("a file with the metrics of a server")(cmd, args)
+			}
+			return atLeastOne("a file with the log of a server")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.series || flags.prometheus != "" {
+				return importSeries(cmd, args, &flags)
+			}
+			return runImport(cmd, args, &flags)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.out, "out", "o", "", "`DIR` for the files; it is created if it does not exist")
 	f.StringVar(&flags.logs, "format", "auto", "`FORMAT` of the lines that are read: auto, audit, httplog")
 	flags.addLogs(f)
+	f.BoolVar(&flags.series, "metrics-series", false, "make the scenario from metrics: FILE is a series of samples, or scrapes, and the flow-control objects")
+	f.StringVar(&flags.prometheus, "prometheus", "", "make the scenario from what the Prometheus at this `URL` has; --from and --to are times, by default the last hour. The queries are printed with -v")
+	f.StringArrayVar(&flags.flows, "flows", nil, "with metrics, `SCHEMA=N`: the FlowSchema has N flows; may be repeated")
+	addVerbose(f, &flags.verbose)
 	addFit(cmd, &flags.fit)
 	return cmd
 }
@@ -79,6 +112,9 @@ func (f *importFlags) addLogs(flags *pflag.FlagSet) {
 func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	if flags.out == "" {
 		return usage(cmd, "want -o DIR, the folder for the files")
+	}
+	if len(flags.flows) > 0 {
+		return invalid(errors.New("--flows: needs --metrics-series or --prometheus"))
 	}
 	recorded := flags.fit.fit && isRecorded(args)
 	if err := flags.fit.check(cmd, recorded); err != nil {

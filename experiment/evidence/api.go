@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,10 +29,14 @@ var selectors = []string{
 	metrics.ExecutingSeats, metrics.ConcurrencyInUse, metrics.InQueue, requestTotal + `{code="429"}`,
 }
 
+// importSelectors are the further queries of an import.
+var importSelectors = []string{metrics.ExecutionSeconds + "_bucket", metrics.EstimatedSeats + "_bucket", metrics.ExecutingRequests, buildInfo}
+
 // Prometheus is a server of Prometheus' HTTP API, of which samples are read.
 type Prometheus struct {
 	URL      string
 	From, To time.Time
+	Import   bool               // ask for what an import needs, too
 	Asked    func(query string) // is called with each query; nil to call nothing
 }
 
@@ -50,7 +55,11 @@ func (p *Prometheus) Ask(ctx context.Context) ([]File, error) {
 	}
 	api := base.JoinPath("api/v1/query")
 	var files []File
-	for _, selector := range selectors {
+	all := selectors
+	if p.Import {
+		all = slices.Concat(selectors, importSelectors)
+	}
+	for _, selector := range all {
 		text, err := p.query(ctx, api, fmt.Sprintf("%s[%ds]", selector, int64(length.Seconds())))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", base.Redacted(), err)

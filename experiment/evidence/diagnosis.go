@@ -48,6 +48,20 @@ const longestFile = 512 << 20
 // Diagnose says what files show of a server that are not logs of its requests. The error has what is wrong with each file that
 // cannot be read.
 func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
+	e, err := gather(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	e.concludeMetrics()
+	for _, s := range e.read {
+		e.sources = append(e.sources, *s)
+	}
+	e.conclude()
+	return e.diagnosis(), nil
+}
+
+// gather reads files.
+func gather(ctx context.Context, all []File) (*evidence, error) {
 	e := &evidence{}
 	var wrong []string
 	fail := func(name string, err error) {
@@ -76,6 +90,7 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	for i := range opened {
 		o := &opened[i]
 		e.beginMs = o.beginMs
+		e.read = append(e.read, o.source)
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
 		}
@@ -83,12 +98,7 @@ func Diagnose(ctx context.Context, all []File) (*Diagnosis, error) {
 	if len(wrong) > 0 {
 		return nil, &incident.WrongChoice{Message: strings.Join(wrong, "\n")}
 	}
-	e.concludeMetrics()
-	for i := range opened {
-		e.sources = append(e.sources, *opened[i].source)
-	}
-	e.conclude()
-	return e.diagnosis(), nil
+	return e, nil
 }
 
 // opened is a file that has been read.

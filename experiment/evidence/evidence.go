@@ -27,8 +27,9 @@ type Finding struct {
 
 // evidence is what the files read so far say.
 type evidence struct {
-	collected *collected // the metrics of all files; nil without
-	beginMs   int64      // File.BeginMs of the file that is read
+	collected *collected         // the metrics of all files; nil without
+	beginMs   int64              // File.BeginMs of the file that is read
+	read      []*incident.Source // while its readers fill them in
 	sources   []incident.Source
 	findings  []Finding
 	clients   []*incident.LoggedClient // whom a file names

@@ -99,7 +99,7 @@ func (f *fitter) workload(name string, kinds []*workload, o *shape.Observations,
 	if len(o.Clients) > 1 {
 		shape.SetField(n, "clients", shape.ValueNode(len(o.Clients)))
 	}
-	shape.SetField(n, "as", shape.ValueNode(identityValue(s.identity(w.generalized))))
+	shape.SetField(n, "as", shape.ValueNode(IdentityValue(s.identity(w.generalized))))
 	var requests []any
 	followed := int64(0)
 	for _, k := range kinds {
@@ -253,8 +253,8 @@ func (s *stream) identity(generalized func(string) string) (as scripted.Identity
 	return as
 }
 
-// identityValue returns who sends the requests, in the format of a scenario.
-func identityValue(as scripted.Identity) map[string]any {
+// IdentityValue returns who sends the requests, in the format of a scenario.
+func IdentityValue(as scripted.Identity) map[string]any {
 	fields := map[string]any{}
 	for name, text := range map[string]string{"user": as.User, "serviceAccount": as.ServiceAccount, "node": as.Node} {
 		if text != "" {

@@ -253,10 +253,10 @@ func compare[T comparable](c *checker, n *Agreement, field string, at place, log
 	}
 }
 
-// serverLimit returns the number of seats of a server whose levels have these nominal limits. They
+// ServerLimit returns the number of seats of a server whose levels have these nominal limits. They
 // are rounded up, so that their sum may be too high. exact is false if no number gives these limits,
 // in which case the sum is returned.
-func serverLimit(r *rules.Rules, objects config.Objects, nominal map[string]int) (limit int, exact bool) {
+func ServerLimit(r *rules.Rules, objects config.Objects, nominal map[string]int) (limit int, exact bool) {
 	for _, n := range nominal {
 		limit += n
 	}

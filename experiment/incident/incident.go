@@ -52,8 +52,8 @@ func ParseMoment(text string) (Moment, error) {
 	return Moment{}, fmt.Errorf("%q: want a time such as 2026-01-02T15:04:05Z, or a duration after the first arrival such as 90s", document.Abridge(text))
 }
 
-// after returns the moment as nanoseconds since 1970.
-func (m *Moment) after(firstNs int64) int64 {
+// After returns the moment as nanoseconds since 1970.
+func (m *Moment) After(firstNs int64) int64 {
 	if m.Absolute {
 		return m.Ns
 	}
@@ -188,11 +188,11 @@ func (m *importer) window(o *Options) (w window, err error) {
 	}
 	w.startNs = first
 	if o.From != nil {
-		w.startNs = o.From.after(first)
+		w.startNs = o.From.After(first)
 	}
 	w.endNs = w.startNs + wholeSeconds(log.EndNs+1-w.startNs)
 	if o.To != nil {
-		w.endNs = o.To.after(first)
+		w.endNs = o.To.After(first)
 	}
 	switch {
 	case w.startNs > log.EndNs:

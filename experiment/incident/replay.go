@@ -63,6 +63,11 @@ func (f *replayFiles) load(text string) (*scenario.Scenario, error) {
 	return loaded[0], nil
 }
 
+// Load loads a scenario, ScenarioFile, of files that are in memory.
+func Load(texts map[string][]byte) (*scenario.Scenario, error) {
+	return (&replayFiles{texts: texts}).load(string(texts[ScenarioFile]))
+}
+
 // replay runs a scenario of the import. The summary compares it with the log.
 func replay(ctx context.Context, sc *scenario.Scenario, progress format.Progress) (*result.Result, error) {
 	run := sim.New(sc)

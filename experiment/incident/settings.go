@@ -65,6 +65,9 @@ func (s *Settings) Written() []string {
 	return names
 }
 
+// Server returns the release of the server and its flow-control objects.
+func (s *Settings) Server() (release *rules.Rules, objects config.Objects) { return s.rules, s.objects }
+
 // defaultServerLimit is --max-requests-inflight + --max-mutating-requests-inflight by default.
 const defaultServerLimit = 400 + 200
 
@@ -106,7 +109,7 @@ func ReadSettings(fsys fs.FS, version string, configFiles []string, metricsFile 
 	}
 	if len(nominal) > 0 {
 		s.limitKnown = true
-		s.serverLimit, s.limitExact = serverLimit(s.rules, s.objects, nominal)
+		s.serverLimit, s.limitExact = ServerLimit(s.rules, s.objects, nominal)
 	}
 	return s, nil
 }

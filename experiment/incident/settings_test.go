@@ -23,7 +23,7 @@ func TestServerLimit(t *testing.T) {
 			nominal[l.Name()] = l.Limits().Nominal
 			sum += l.Limits().Nominal
 		}
-		got, exact := serverLimit(r, objects, nominal)
+		got, exact := ServerLimit(r, objects, nominal)
 		again := map[string]int{}
 		for _, l := range flowcontrol.New(0, r, got, objects, nil, nil).Levels() {
 			again[l.Name()] = l.Limits().Nominal
@@ -32,7 +32,7 @@ func TestServerLimit(t *testing.T) {
 			t.Errorf("%d seats: got %d (%v), which has the limits %v, want %v", limit, got, exact, again, nominal)
 		}
 		nominal["other"] = 1
-		if got, exact := serverLimit(r, objects, nominal); exact || got != sum+1 {
+		if got, exact := ServerLimit(r, objects, nominal); exact || got != sum+1 {
 			t.Errorf("%d seats with a level that the configuration does not have: got %d (%v), want the sum, %d", limit, got, exact, sum+1)
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	DemandSmoothed     = FlowControl + "demand_seats_smoothed"
 	ExecutingSeats     = FlowControl + "current_executing_seats"
 	ConcurrencyInUse   = FlowControl + "request_concurrency_in_use"
+	ExecutingRequests  = FlowControl + "current_executing_requests"
 	InQueue            = FlowControl + "current_inqueue_requests"
 	InQueueSeats       = FlowControl + "current_inqueue_seats"
 )

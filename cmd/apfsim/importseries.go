@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment/evidence"
+	"apfsim/experiment/fit"
+	"apfsim/experiment/incident"
+	"apfsim/internal/atomicfile"
+	"apfsim/reports/files"
+	"apfsim/reports/format"
+	"apfsim/reports/render"
+)
+
+// notOfSeries are the flags that are about logs.
+var notOfSeries = []string{"format", "zone", "year", "strict", "metrics", "fit", "scenario", "replications", "max-workloads", "capacity", "capacity-from"}
+
+// mostFlows bounds --flows: each flow is a client of the run.
+const mostFlows = 100_000
+
+// importSeries makes a scenario of metrics.
+func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
+	if flags.out == "" {
+		return usage(cmd, "want -o DIR, the folder for the files")
+	}
+	options := evidence.ImportOptions{Server: flags.server, Name: fit.ScenarioName(filepath.Base(files.Canonical(flags.out)))}
+	var wrong []error
+	for _, name := range notOfSeries {
+		if cmd.Flags().Changed(name) {
+			wrong = append(wrong, fmt.Errorf("--%s: is about logs, and the scenario is made from metrics", name))
+		}
+	}
+	var err error
+	if options.Flows, err = parseFlows(flags.flows); err != nil {
+		wrong = append(wrong, err)
+	}
+	if flags.prometheus == "" {
+		for _, m := range []struct {
+			flag, text string
+			into       **incident.Moment
+		}{{"from", flags.from, &options.From}, {"to", flags.to, &options.To}} {
+			if m.text == "" {
+				continue
+			}
+			moment, err := incident.ParseMoment(m.text)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("--%s: %w", m.flag, err))
+			}
+			*m.into = &moment
+		}
+		all, err := recognizeFiles(cmd, args)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		for _, f := range all.files() {
+			switch f.Kind {
+			case incident.Metrics, incident.TSDBDump, incident.QueryRange:
+				options.Files = append(options.Files, f)
+			case incident.Objects:
+				flags.config = append(flags.config, f.Name)
+			default:
+				wrong = append(wrong, fmt.Errorf("%s: is %s; want metrics of a server, or its flow-control objects", f.Name, evidence.Words(f.Kind)))
+			}
+		}
+	}
+	settings, err := incident.ReadSettings(nil, flags.version, flags.config, "")
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	if len(wrong) > 0 {
+		return invalid(errors.Join(wrong...))
+	}
+	printAll(cmd.ErrOrStderr(), "note", settings.Notes)
+	printAll(cmd.ErrOrStderr(), "warning", settings.Warnings)
+	release, objects := settings.Server()
+	if flags.version != "" {
+		options.Release = release
+	}
+	if len(flags.config) > 0 {
+		options.Objects = &objects
+	}
+	if flags.prometheus != "" {
+		if options.Files, err = flags.ask(cmd, &evidence.Prometheus{Import: true}, flags.verbose); err != nil {
+			return err
+		}
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var p paths
+	for i := range options.Files {
+		p.read(options.Files[i].Name)
+	}
+	p.read(flags.config...)
+	p.folder("--out: ", flags.out, evidence.ImportFiles...)
+	var made atomicfile.Set
+	defer made.Discard()
+	if err := p.prepare(cmd, &made); err != nil {
+		return err
+	}
+	steps := newSteps(cmd.ErrOrStderr(), flags.fit.quiet)
+	options.Progress = steps.next
+	imported, err := evidence.Import(ctx, options)
+	steps.clear()
+	if err != nil {
+		return importError(ctx, err)
+	}
+	list := imported.Files()
+	if err := list.AddTo(&made, flags.out); err != nil {
+		return err
+	}
+	if err := made.Commit(); err != nil {
+		return err
+	}
+	document := imported.Document("apfsim run " + quoted(filepath.Join(flags.out, incident.ScenarioFile)))
+	return render.Text(cmd.OutOrStdout(), document, format.TextOptions{Width: 100})
+}
+
+// parseFlows reads SCHEMA=N.
+func parseFlows(texts []string) (flows map[string]int, err error) {
+	flows = map[string]int{}
+	var wrong []error
+	for _, text := range texts {
+		name, number, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || name == "" || n < 1 || n > mostFlows {
+			wrong = append(wrong, fmt.Errorf("--flows: %q: want SCHEMA=N, a FlowSchema and how many flows it has, 1 to %d, such as workload-low=20", format.Printable(text), mostFlows))
+			continue
+		}
+		flows[name] = n
+	}
+	return flows, errors.Join(wrong...)
+}
