@@ -141,7 +141,7 @@ func runImport(cmd *cobra.Command, args []string, flags *importFlags) error {
 	report, err := incident.Import(ctx, options)
 	steps.clear()
 	if err != nil {
-		return importError(ctx, err)
+		return importError(ctx, suggestSeries(cmd, args, err))
 	}
 	d := report.Document(flags.out, filepath.Join(flags.out, incident.ScenarioFile))
 	if err := render.Text(cmd.OutOrStdout(), d, format.TextOptions{Width: 100}); err != nil || !flags.fit.fit {

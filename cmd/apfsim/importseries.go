@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,4 +136,19 @@ func parseFlows(texts []string) (flows map[string]int, err error) {
 		flows[name] = n
 	}
 	return flows, errors.Join(wrong...)
+}
+
+// suggestSeries adds to the error of an import of logs that the files are metrics.
+func suggestSeries(cmd *cobra.Command, args []string, err error) error {
+	if slices.Contains(args, "-") {
+		return err
+	}
+	all, _ := recognizeFiles(cmd, args) // the error says what cannot be read
+	for i := range all {
+		switch all[i].Kind {
+		case incident.Metrics, incident.TSDBDump, incident.QueryRange:
+			return &incident.WrongChoice{Message: fmt.Sprintf("%s: is %s; to make a scenario from metrics, use --metrics-series", all[i].Name, evidence.Words(all[i].Kind))}
+		}
+	}
+	return err
 }

@@ -70,6 +70,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	for _, one := range l.schemas {
 		b.senders = append(b.senders, p.sender(one))
 	}
+	p.noteOwn()
 	if err := b.checkFlows(o.Flows); err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func keysOf[V any](m map[string]V) func(func(string) bool) {
 
 const (
 	mostStages  = 120
-	mostSamples = 240
+	mostSamples = 120
 	mostFlows   = 10_000 // of a FlowSchema that has as many as requests
 )
 
@@ -258,7 +259,7 @@ func (b *builder) scenario(flows []int) (string, error) {
 			continue
 		}
 		fields := []any{"arrivals", b.arrivals(s, flows[i])}
-		if lead > 0 {
+		if lead > leadIn {
 			fields = append(fields, "start", fitted.Duration(float64(lead-leadIn)))
 		}
 		add(s.schema, flows[i], fields...)

@@ -55,7 +55,11 @@ func (r *Imported) verdict() (sentences []string) {
 		sentences = append(sentences, fmt.Sprintf("It also agrees with %s: the series do not tell these apart.", strings.Join(agree, ", and with ")))
 	}
 	if len(differ) > 0 {
-		sentences = append(sentences, fmt.Sprintf("It does not agree with %s.", strings.Join(differ, ", or with ")))
+		text := "It does not agree with "
+		if !chosen.Agrees {
+			text = "Nor does it with "
+		}
+		sentences = append(sentences, text+strings.Join(differ, ", or with ")+".")
 	}
 	return sentences
 }

@@ -128,6 +128,11 @@ func (b *builder) describe(flows map[string]int) {
 	if slices.ContainsFunc(b.load.schemas, func(s *schemaLoad) bool { return s.watches > 0 }) {
 		r.note("Watches occupy seats only while they are initialised. In the scenario they are requests like the others of their FlowSchema, with the seats and executions of both.")
 	}
+	for i, s := range b.load.schemas {
+		if s.held > 0 && !slices.ContainsFunc(b.load.schemas[:i], func(o *schemaLoad) bool { return o.level == s.level }) {
+			r.note("Requests at %s hold their seats for about %s longer than they execute, as writes do that many watches receive: in the scenario, the executions of those with the most seats are longer by that.", s.level, format.Duration(s.held*1e9))
+		}
+	}
 	if !slices.ContainsFunc(b.load.schemas, func(s *schemaLoad) bool { return s.widths.n > 0 }) {
 		r.note("The series do not say how many seats requests have (work_estimated_seats): each has one.")
 	}
@@ -139,7 +144,10 @@ type assumption struct {
 	flows []int
 }
 
-// assumptions returns the assumptions on the flows, of which the first one is preferred.
+// middle is the assumption that is preferred to others that agree as well.
+const middle = "10"
+
+// assumptions returns the assumptions on the flows.
 func (b *builder) assumptions(given map[string]int) (all []assumption) {
 	flows := func(free func(s *schemaLoad) int) (list []int, used bool) {
 		for i, s := range b.load.schemas {
@@ -157,7 +165,7 @@ func (b *builder) assumptions(given map[string]int) (all []assumption) {
 	for _, a := range []struct {
 		name string
 		free func(s *schemaLoad) int
-	}{{"10", func(*schemaLoad) int { return 10 }}, {"1", func(*schemaLoad) int { return 1 }},
+	}{{"1", func(*schemaLoad) int { return 1 }}, {middle, func(*schemaLoad) int { return 10 }},
 		{"requests", func(s *schemaLoad) int { return int(min(mostFlows, s.all)) }}} {
 		list, used := flows(a.free)
 		if !used {
@@ -203,7 +211,7 @@ func (b *builder) compare(ctx context.Context, o *ImportOptions) error {
 			}
 		}
 		run.Agrees = differ == 0
-		if r.Runs = append(r.Runs, run); differ < fewest {
+		if r.Runs = append(r.Runs, run); differ < fewest || differ == fewest && a.name == middle {
 			fewest, r.Chosen, r.scenario, r.objects = differ, len(r.Runs)-1, text, objects
 		}
 	}
@@ -224,7 +232,7 @@ func (b *builder) run(ctx context.Context, sc *scenario.Scenario, progress forma
 		return nil, err
 	}
 	e := &evidence{}
-	if err := e.readMetrics(&incident.Source{}, text.Bytes()); err != nil {
+	if err := e.readNamed(&incident.Source{}, text.Bytes(), comparedMetrics); err != nil {
 		return nil, err
 	}
 	servers, _, _ := e.collected.servers()
@@ -232,6 +240,10 @@ func (b *builder) run(ctx context.Context, sc *scenario.Scenario, progress forma
 	from := int(b.lead() / b.interval())
 	return s.cut(from, len(s.atMs)-1), nil
 }
+
+// comparedMetrics are the beginnings of the names of the metrics that are compared.
+var comparedMetrics = []string{metrics.DispatchedTotal, metrics.RejectedTotal, metrics.WaitSeconds, metrics.SeatUtilization + "_sum", metrics.SeatUtilization + "_count",
+	metrics.CurrentLimit, metrics.ExecutingSeats, metrics.ConcurrencyInUse, metrics.InQueue}
 
 // figures compares runs with the series, by priority level.
 func (b *builder) figures(runs []*server) (all []Figure) {

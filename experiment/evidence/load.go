@@ -35,6 +35,7 @@ type schemaLoad struct {
 	watches    float64 // which part of the executions are of watches
 	widths     buckets // seats
 	mix        float64 // how widths and executions belong together, see kinds
+	held       float64 // seconds for which the widest requests have their seats after their execution
 }
 
 // bucket is a bucket of a histogram: n values from low, which does not count, to high.
@@ -207,11 +208,12 @@ func (s *server) usedSeats(l *level) float64 {
 	return all.value()
 }
 
-// findMix finds how the widths and the executions of the requests of a level belong together, by the seats that were in use. It is
+// findMix finds how the widths and the executions of the requests of a level belong together, by the seats that were in use, and, if
+// these are more than executions occupy, for how long seats are held after them, as those of writes are that watches receive. Both are
 // one number for all FlowSchemas of the level, as only that is exact.
 func (l *load) findMix(of *level) {
 	want := l.server.usedSeats(of)
-	apart, together, reverse := 0.0, 0.0, 0.0
+	apart, together, reverse, wide := 0.0, 0.0, 0.0, 0.0
 	for _, s := range l.schemas {
 		if s.level != of.level {
 			continue
@@ -220,11 +222,16 @@ func (l *load) findMix(of *level) {
 			mixed := func(mix float64) float64 { s.mix = mix; return s.seatSeconds() }
 			alone := mixed(0)
 			apart, together, reverse = apart+rate*alone, together+rate*(mixed(1)-alone), reverse+rate*(mixed(-1)-alone)
+			for _, k := range s.widest() {
+				wide += rate * k.part * k.seats
+			}
 		}
 	}
-	mix := 0.0
+	mix, held := 0.0, 0.0
 	switch off := want - apart; {
-	case math.IsNaN(want), math.Abs(off) <= insideMean*apart:
+	case math.IsNaN(want):
+	case off > together && (off-together > uncertainHeld*want || of.current.least == of.current.most && off-together > leastHeld*want):
+		mix, held = 1, (off-together)/wide
 	case off > 0 && together > 0:
 		mix = min(1, off/together)
 	case off < 0 && reverse < 0:
@@ -232,13 +239,17 @@ func (l *load) findMix(of *level) {
 	}
 	for _, s := range l.schemas {
 		if s.level == of.level {
-			s.mix = mix
+			s.mix, s.held = mix, held
 		}
 	}
 }
 
-// insideMean is the part of the seats in use up to which widths and executions count as independent.
-const insideMean = 0.01
+// Parts of the seats in use that executions must leave unexplained: less may be of executions that began before, or an error of the
+// seats in use at a level whose limit changes.
+const (
+	leastHeld     = 0.03
+	uncertainHeld = 0.25
+)
 
 // start returns when the series begin.
 func (l *load) start() time.Time { return time.UnixMilli(l.server.atMs[0]).UTC() }

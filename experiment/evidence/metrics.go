@@ -16,7 +16,12 @@ import (
 
 // readMetrics reads the text of /metrics, with or without times.
 func (e *evidence) readMetrics(s *incident.Source, text []byte) error {
-	samples, err := metrics.ReadTimed(bytes.NewReader(text), wantedMetrics...)
+	return e.readNamed(s, text, wantedMetrics)
+}
+
+// readNamed reads the metrics whose names begin so.
+func (e *evidence) readNamed(s *incident.Source, text []byte, names []string) error {
+	samples, err := metrics.ReadTimed(bytes.NewReader(text), names...)
 	if err != nil {
 		return err
 	}

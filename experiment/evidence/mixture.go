@@ -18,13 +18,13 @@ func meanOf(atoms []atom) float64 {
 }
 
 const (
-	perBucket = 8  // values by which a bucket is represented
+	perBucket = 4  // values by which a bucket is represented
 	lastBound = 60 // seconds: what the last bucket, which has no bound, ends at: the default of --request-timeout
 )
 
 // durations returns values with the counts of the buckets and their mean. Within a bucket from low to high they are at
 //
-//	low + (high − low)·uᵃ, u = 1/16, 3/16, …, 15/16
+//	low + (high − low)·uᵃ, u = 1/8, 3/8, 5/8, 7/8
 //
 // with the same a for all buckets.
 func (b *buckets) durations() (atoms []atom) {
@@ -103,7 +103,7 @@ func (s *schemaLoad) kinds() (all []kind) {
 	for _, w := range widths {
 		sum += w.weight
 	}
-	from := 0.0
+	from, most := 0.0, widths[len(widths)-1].value
 	for _, w := range widths {
 		k := kind{seats: w.value, part: w.weight / sum}
 		own := slice(durations, from, from+k.part)
@@ -111,10 +111,22 @@ func (s *schemaLoad) kinds() (all []kind) {
 		for i, d := range durations {
 			weight := (1-math.Abs(s.mix))*d.weight/s.executions.n + math.Abs(s.mix)*own[i]
 			if weight > 1e-12 {
+				if w.value > 1 || most == 1 {
+					d.value += s.held
+				}
 				k.executions = append(k.executions, atom{d.value, weight})
 			}
 		}
 		all = append(all, k)
+	}
+	return all
+}
+
+// widest returns the requests of more than one seat, or all if there are none.
+func (s *schemaLoad) widest() []kind {
+	all := s.kinds()
+	if wide := slices.DeleteFunc(slices.Clone(all), func(k kind) bool { return k.seats == 1 }); len(wide) > 0 {
+		return wide
 	}
 	return all
 }

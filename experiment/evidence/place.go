@@ -15,6 +15,7 @@ import (
 	"apfsim/experiment/incident"
 	"apfsim/lint/metrics"
 	"apfsim/lint/space"
+	"apfsim/reports/format"
 	"apfsim/sim/workload"
 )
 
@@ -32,6 +33,7 @@ type placement struct {
 	objects    config.Objects
 	seats      int // of the server
 	controller *flowcontrol.Controller
+	own        []string // FlowSchemas that the objects do not have, or whose rules take no request
 	notes      []string
 }
 
@@ -81,8 +83,15 @@ func (l *load) place(release *rules.Rules, given *config.Objects) (*placement, e
 	return p, nil
 }
 
-func (p *placement) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+func (p *placement) note(text string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(text, args...))
+}
+
+// noteOwn says which FlowSchemas are not those of the objects.
+func (p *placement) noteOwn() {
+	if n := len(p.own); n > 0 {
+		p.note("The objects have no FlowSchema with a request of %s: in the scenario, %s a group of that name, as flowschema:%s.", format.Listed(p.own, 5, ""), map[bool]string{true: "it takes", false: "each takes"}[n == 1], p.own[0])
+	}
 }
 
 func (p *placement) control() {
@@ -188,11 +197,7 @@ func (p *placement) sender(s *schemaLoad) *sender {
 			Subjects:      []config.Subject{{Kind: config.SubjectGroup, Group: &config.GroupSubject{Name: "flowschema:" + s.schema}}},
 			ResourceRules: []config.ResourceRule{{Verbs: everything, APIGroups: everything, Resources: everything, ClusterScope: true, Namespaces: everything}}}},
 	}}
-	why := "is not among the objects"
-	if schema != nil {
-		why = "takes no request that can be made from its rules"
-	}
-	p.note("FlowSchema %s %s: in the scenario, it takes the requests of the group flowschema:%s.", s.schema, why, s.schema)
+	p.own = append(p.own, s.schema)
 	p.objects = config.Merge(p.objects, config.Objects{FlowSchemas: []*config.FlowSchema{own}})
 	p.control()
 	return p.find(own, wide)
