@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"apfsim/core/config"
+	"apfsim/core/flowcontrol"
 	"apfsim/core/rules"
 	"apfsim/document"
 	kubectl "apfsim/document/yaml"
@@ -202,12 +203,13 @@ const (
 	mostFlows   = 10_000 // of a FlowSchema that has as many as requests
 )
 
-// lead is the time before the series begin, in which what waited and executed then arrives: some intervals of samples of the run.
+// lead is the time before the series begin, in which requests arrive at the rate at which they were served first, so that levels borrow and
+// lend as they did, and, just before the end, those that waited or executed when the series begin: some intervals of samples of the run.
 func (b *builder) lead() time.Duration {
 	if !slices.ContainsFunc(b.load.schemas, func(s *schemaLoad) bool { return s.before >= 0.5 }) {
 		return 0
 	}
-	return (leadIn + b.interval() - 1) / b.interval() * b.interval()
+	return (leastLead + b.interval() - 1) / b.interval() * b.interval()
 }
 
 // interval is the time between two samples of the run: that of the series, unless these are many more.
@@ -217,8 +219,11 @@ func (b *builder) interval() time.Duration {
 	return max(10, time.Duration(math.Round(min(ms, 30_000)))) * time.Millisecond
 }
 
-// leadIn is how long before the beginning of the series the requests arrive that waited or executed then.
-const leadIn = time.Second
+const (
+	leastLead = 3 * flowcontrol.AdjustmentPeriodNs * time.Nanosecond
+	// leadIn is how long before the beginning of the series the requests arrive that waited or executed then.
+	leadIn = time.Second
+)
 
 func mapping(fields ...any) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
@@ -258,11 +263,7 @@ func (b *builder) scenario(flows []int) (string, error) {
 		if s.all == 0 {
 			continue
 		}
-		fields := []any{"arrivals", b.arrivals(s, flows[i])}
-		if lead > leadIn {
-			fields = append(fields, "start", fitted.Duration(float64(lead-leadIn)))
-		}
-		add(s.schema, flows[i], fields...)
+		add(s.schema, flows[i], "arrivals", b.arrivals(s, flows[i]))
 	}
 	duration := lead + time.Duration(math.Round(b.seconds*1e9))
 	spec := mapping("duration", fitted.Duration(float64(duration)))
@@ -360,30 +361,43 @@ func (b *builder) anyExecution() float64 {
 // arrivals returns the arrivals of a client: a Poisson process with the rate of all intervals, if their counts do not differ by more than
 // such a process lets expect, or else with the rate of each.
 func (b *builder) arrivals(s *schemaLoad, clients int) any {
+	together, lead := (len(s.arrived)+mostStages-1)/mostStages, b.lead()
 	if s.steady(b.load) {
-		return map[string]any{"poisson": map[string]any{"total": rate(s.perSecond(b.load))}}
+		if lead == 0 || s.servedFirst >= allServed*s.perSecond(b.load) {
+			return map[string]any{"poisson": map[string]any{"total": rate(s.perSecond(b.load))}}
+		}
+		together = len(s.arrived)
 	}
-	together := (len(s.arrived) + mostStages - 1) / mostStages
 	var stages []any
+	stage := func(seconds float64, rate string) {
+		stages = append(stages, map[string]any{"duration": fitted.Duration(seconds * 1e9), "rate": rate})
+	}
+	each := func(perSecond float64) string { return rate(perSecond / float64(clients)) }
 	first := ""
 	for i := 0; i < len(s.arrived); i += together {
 		n, seconds := 0.0, 0.0
 		for k := i; k < min(i+together, len(s.arrived)); k++ {
 			n, seconds = n+s.arrived[k], seconds+b.lengths[k]
 		}
-		text := rate(n / seconds / float64(clients))
-		if i == 0 {
-			first = text
-			if b.lead() > 0 {
-				seconds += leadIn.Seconds()
-			}
-		} else {
-			stages = append(stages, map[string]any{"duration": "0s", "rate": text})
+		now := each(n / seconds)
+		switch {
+		case i > 0:
+			stage(0, now)
+		case lead > 0:
+			first = each(s.servedFirst)
+			stage((lead - leadIn).Seconds(), first)
+			stage(0, now)
+			seconds += leadIn.Seconds()
+		default:
+			first = now
 		}
-		stages = append(stages, map[string]any{"duration": fitted.Duration(seconds * 1e9), "rate": text})
+		stage(seconds, now)
 	}
 	return map[string]any{"ramping": map[string]any{"process": "poisson", "startRate": first, "stages": stages}}
 }
+
+// allServed is the part of the requests from which on a FlowSchema counts as served.
+const allServed = 0.98
 
 func rate(x float64) string { return fmt.Sprintf("%g/s", fitted.Number(x)) }
 

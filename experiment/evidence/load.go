@@ -29,7 +29,9 @@ type schemaLoad struct {
 	arrived    []float64 // in each interval
 	all        float64   // the sum of arrived
 	dispatched float64
-	before     float64 // requests that waited or executed at the first sample
+	// servedFirst is how many requests were dispatched per second in the first 10 s or more.
+	servedFirst float64
+	before      float64 // requests that waited or executed at the first sample
 
 	executions buckets // in seconds; of watches, their initialisation
 	watches    float64 // which part of the executions are of watches
@@ -177,6 +179,9 @@ func (l *load) schemaLoad(g *group) *schemaLoad {
 		n := max(0, c.arrived()+s.sumAt(metrics.InQueue, i, of)-s.sumAt(metrics.InQueue, i-1, of))
 		one.arrived = append(one.arrived, n)
 		one.all, one.dispatched = one.all+n, one.dispatched+c.dispatched
+		if ms := s.atMs[i] - s.atMs[0]; i == 1 || s.atMs[i-1]-s.atMs[0] < 10_000 {
+			one.servedFirst = one.dispatched / float64(ms) * 1000
+		}
 	}
 	one.before = s.sumAt(metrics.InQueue, 0, of) + s.sumAt(metrics.ExecutingRequests, 0, of)
 	if len(s.series[metrics.ExecutingRequests]) == 0 {
