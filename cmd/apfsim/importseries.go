@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"apfsim/reports/files"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/sim/scenario/loader"
 )
 
 // notOfSeries are the flags that are about logs.
@@ -32,6 +34,7 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	}
 	options := evidence.ImportOptions{Server: flags.server, Name: fit.ScenarioName(filepath.Base(files.Canonical(flags.out)))}
 	var wrong []error
+	var read []string
 	for _, name := range notOfSeries {
 		if cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: is about logs, and the scenario is made from metrics", name))
@@ -55,19 +58,30 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 			}
 			*m.into = &moment
 		}
-		all, err := recognizeFiles(cmd, args)
+		all, notes, err := recognizeFiles(cmd, args)
 		if err != nil {
 			wrong = append(wrong, err)
 		}
-		for _, f := range all.files() {
+		for i := range all {
+			f := &all[i]
 			switch f.Kind {
 			case incident.Metrics, incident.TSDBDump, incident.QueryRange:
-				options.Files = append(options.Files, f)
+				options.Files = append(options.Files, f.File)
+				read = append(read, f.arg)
 			case incident.Objects:
-				flags.config = append(flags.config, f.Name)
-			default:
+				name, err := f.readable()
+				if err != nil {
+					wrong = append(wrong, fmt.Errorf("%s: %w", f.Name, err))
+				}
+				flags.config = append(flags.config, name)
+			case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
 				wrong = append(wrong, fmt.Errorf("%s: is %s; want metrics of a server, or its flow-control objects", f.Name, evidence.Words(f.Kind)))
+			default:
+				notes = append(notes, fmt.Sprintf("%s: is %s, which is not used", f.Name, evidence.Words(f.Kind)))
 			}
+		}
+		for _, note := range notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %s\n", note)
 		}
 	}
 	settings, err := incident.ReadSettings(nil, flags.version, flags.config, "")
@@ -94,9 +108,7 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	var p paths
-	for i := range options.Files {
-		p.read(options.Files[i].Name)
-	}
+	p.read(read...)
 	p.read(flags.config...)
 	p.folder("--out: ", flags.out, evidence.ImportFiles...)
 	var made atomicfile.Set
@@ -122,6 +134,21 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	return render.Text(cmd.OutOrStdout(), document, format.TextOptions{Width: 100})
 }
 
+// readable returns the name by which objects can be read. Those in an archive take the place of standard input.
+func (f *recognizedFile) readable() (name string, err error) {
+	if !f.inside {
+		return f.Name, nil
+	}
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(r)
+	loader.ReplaceStdin(f.Name, text)
+	return loader.Stdin, err
+}
+
 // parseFlows reads SCHEMA=N.
 func parseFlows(texts []string) (flows map[string]int, err error) {
 	flows = map[string]int{}
@@ -143,7 +170,7 @@ func suggestSeries(cmd *cobra.Command, args []string, err error) error {
 	if slices.Contains(args, "-") {
 		return err
 	}
-	all, _ := recognizeFiles(cmd, args) // the error says what cannot be read
+	all, _, _ := recognizeFiles(cmd, args) // the error says what cannot be read
 	for i := range all {
 		switch all[i].Kind {
 		case incident.Metrics, incident.TSDBDump, incident.QueryRange:
