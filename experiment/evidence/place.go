@@ -45,6 +45,9 @@ func (l *load) nominal() map[string]int {
 			limits[level.level] = int(level.nominal.last)
 		}
 	}
+	if _, has := limits[config.Exempt]; !has && len(limits) > 0 { // of which old releases have no limit
+		limits[config.Exempt] = 0
+	}
 	return limits
 }
 
