@@ -27,7 +27,7 @@ import (
 // ImportOptions say how a scenario is made of series.
 type ImportOptions struct {
 	Files    []File
-	Release  *rules.Rules    // of the servers; nil for that of the series, or else the newest
+	Release  *rules.Rules    // of the servers; nil for that of the series, or else rules.Default
 	Objects  *config.Objects // of the server; nil if they are not known
 	Flows    map[string]int  // of FlowSchemas whose flows are known
 	Server   string          // the server of which the scenario is; "" for the one with the most requests
@@ -84,18 +84,18 @@ func (r *Imported) pick(e *evidence, o *ImportOptions) error {
 	r.release = o.Release
 	version := e.collected.version()
 	if r.release == nil && version != "" {
-		var err error
-		if r.release, err = rules.For(version); err != nil {
-			parts := strings.Split(version, ".")
-			if r.release, err = rules.For(strings.Join(parts[:min(2, len(parts))], ".")); err != nil {
-				r.note("The series are of Kubernetes %s, which is not supported: the scenario is of the newest release.", version)
-			}
+		r.release, _ = rules.For(version)
+		if note := rules.Note(version); note != "" {
+			r.note("%s.", note)
+		}
+		if r.release == nil {
+			r.note("The series are of Kubernetes %s, which is not supported: the scenario is of %s.", version, rules.Default().Version)
 		}
 	} else if r.release == nil {
-		r.note("The series do not say the release of the server, which is taken as the newest; --version says another.")
+		r.note("The series do not say the release of the server, which is taken as %s; --version says another.", rules.Default().Version)
 	}
 	if r.release == nil {
-		r.release = rules.Latest()
+		r.release = rules.Default()
 	}
 	r.KubernetesVersion = r.release.Version
 	return nil

@@ -81,7 +81,7 @@ func draw(seed uint64) drawn {
 	return d
 }
 
-func loaded(t *testing.T, text string) *scenario.Scenario {
+func parsed(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
 	sc, err := incident.Load(map[string][]byte{incident.ScenarioFile: []byte(text)})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestDrawnScenariosComeBack(t *testing.T) {
 		var rates, ran, seats, rejections, agree score
 		for seed := uint64(1); seed <= n; seed++ {
 			d := draw(seed)
-			sc := loaded(t, d.text)
+			sc := parsed(t, d.text)
 			o := observe(t, sc)
 			options := ImportOptions{Files: o.series(everything), Name: "again", Progress: silent}
 			if given {

@@ -119,7 +119,7 @@ func (e *evidence) shapeOf(level string) shape {
 	if e.shapes != nil {
 		return e.shapes[level]
 	}
-	l := config.Suggested(rules.Latest()).PriorityLevel(level)
+	l := config.Suggested(rules.Default()).PriorityLevel(level)
 	if l == nil {
 		return shape{}
 	}
