@@ -193,9 +193,6 @@ const (
 // there is a solution only where the bounds alone determine the parts.
 func divide(whole float64, demands []demand) (parts []float64, p float64, ok bool) {
 	parts = make([]float64, len(demands))
-	if whole == 0 {
-		return parts, 0, true
-	}
 	// bound is a value of p at which a part reaches its lower or its upper bound. Beyond it, the
 	// slope of the sum of the parts, as a function of p, is greater by target, which is negative
 	// at an upper bound.
@@ -214,6 +211,9 @@ func divide(whole float64, demands []demand) (parts []float64, p float64, ok boo
 	}
 	if low-whole > tolerance || whole-high > tolerance {
 		return nil, 0, false
+	}
+	if whole == 0 {
+		return parts, 0, true
 	}
 	for i, d := range demands {
 		switch {

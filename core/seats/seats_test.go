@@ -327,7 +327,7 @@ func TestDivideFindsTheProportion(t *testing.T) {
 		}
 		whole := float64(rapid.IntRange(0, int(high)+10).Draw(t, "whole"))
 		parts, p, ok := divide(whole, slices.Clone(demands))
-		if feasible := low <= whole && whole <= high; whole > 0 && ok != feasible {
+		if feasible := low <= whole && whole <= high; ok != feasible {
 			t.Fatalf("ok is %v with whole %v and bounds from %v to %v", ok, whole, low, high)
 		}
 		if !ok || whole == 0 {
