@@ -193,6 +193,10 @@ conformance-nightly: ## compare twenty million decisions
 conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 	cd lab/conformance && go vet ./... && go test -vet=off -count=1 ./...
 
+.PHONY: conformance-upstream-tests
+conformance-upstream-tests: ## run the tests of k8s.io/apiserver's flow control with apfsim's core, a part of conformance-fixed
+	cd lab/conformance && go test -count=1 -v ./upstreamtests
+
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
 
