@@ -275,9 +275,11 @@ func FieldPath(t reflect.Type, word string) string {
 	return ""
 }
 
+var separators = strings.NewReplacer("-", "", "_", "")
+
 // plainWord returns a name as names are compared that people write differently.
 func plainWord(name string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+	return separators.Replace(strings.ToLower(name))
 }
 
 // structField is a field of a Go struct that a document can set.

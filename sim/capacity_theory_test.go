@@ -141,7 +141,7 @@ func TestProcessorSharing(t *testing.T) {
 	for i, execution := range []string{"{exponential: {mean: 5ms}}", "{lognormal: {mean: 5ms, sigma: 1}}", "{uniform: {min: 0s, max: 10ms}}", "5ms"} {
 		for j, perSecond := range []float64{100, 160} {
 			spec := lasting(20, 60_000/(200-perSecond)) + served("{cores: 1}") + clients(1, execution, fmt.Sprintf("{poisson: {rate: %v/s}}", perSecond))
-			got := observeExecutions(t, 6000+100*i+20*j, replications, spec)
+			got := observeExecutions(t, 6000+100*i+20*j, repeated(), spec)
 			slow := 1 / (1 - perSecond*0.005)
 			what := fmt.Sprintf("%s at %v/s: ", execution, perSecond)
 			equal(t, what+"mean time, ms", got, (*executions).meanMs, 5*slow)
@@ -190,7 +190,7 @@ func TestLossSystemWithCapacity(t *testing.T) {
 	} {
 		law := fmt.Sprintf("capacity: {cores: %v, contention: %v, coherency: %v}", c.law.Cores, c.law.Contention, c.law.Coherency)
 		spec := withServers(soleLevel(10, reject, lasting(1, 40)), law) + clients(1, c.execution, poisson(c.rate))
-		got := observeExecutions(t, 7000+100*i, replications, spec+"    retry: {maxRetries: 0}\n")
+		got := observeExecutions(t, 7000+100*i, repeated(), spec+"    retry: {maxRetries: 0}\n")
 		equal(t, fmt.Sprintf("rejected at %v, %s", c.rate, law), got, (*executions).rejectedPart, lost(&c.law, 10, c.rate))
 	}
 }
@@ -221,7 +221,7 @@ func TestClosedLoopWithDelay(t *testing.T) {
 		}
 		law := fmt.Sprintf("{cores: %v, contention: %v, coherency: %v}", c.law.Cores, c.law.Contention, c.law.Coherency)
 		spec := lasting(5, 60) + served(law) + clients(c.n, "{exponential: {mean: 2ms}}", "{closed: {}}") + "    delay: " + c.delay + "\n"
-		got := observeExecutions(t, 8000+100*i, replications, spec)
+		got := observeExecutions(t, 8000+100*i, repeated(), spec)
 		equal(t, fmt.Sprintf("throughput of %d, %s", c.n, law), got, (*executions).throughput, throughput)
 		equal(t, "mean time, ms", got, (*executions).meanMs, float64(c.n)/throughput*1e3) // Little's law
 	}
@@ -255,7 +255,7 @@ func TestC3QueueFills(t *testing.T) {
 		clients(1, "{exponential: {mean: 8ms}}", "{poisson: {rate: 1900/s}}") + "    retry: {maxRetries: 0}\n"
 	const fromNs = 20_000_000_000
 	var fills, throughput, rejections, waits []float64
-	for seed := range replications {
+	for seed := range repeated() {
 		run := New(load(t, fmt.Sprintf("  seed: %d\n", 9300+seed)+spec))
 		firstWaitNs, fullNs := int64(0), int64(0)
 		executed, rejected, dispatched, waitNs := 0., 0., 0., 0.
@@ -314,7 +314,7 @@ func TestC3QueueFills(t *testing.T) {
 // idle half of the time. The distribution of the demand does not matter.
 func TestC4OneCore(t *testing.T) {
 	for i, execution := range []string{"{exponential: {mean: 10ms}}", "10ms"} {
-		got := observeExecutions(t, 9500+100*i, replications, lasting(20, 800)+served("{cores: 1}")+clients(1, execution, "{poisson: {rate: 50/s}}"))
+		got := observeExecutions(t, 9500+100*i, repeated(), lasting(20, 800)+served("{cores: 1}")+clients(1, execution, "{poisson: {rate: 50/s}}"))
 		equal(t, "mean time, ms, of "+execution, got, (*executions).meanMs, 20)
 		equal(t, "idle at arrival", got, (*executions).idlePart, 0.5)
 	}

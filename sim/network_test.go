@@ -77,7 +77,7 @@ func TestSharesAfterARollingRestart(t *testing.T) {
     as: {user: "u{i}"}
     request: {verb: get, resource: pods, namespace: n, name: x}
     execution: 1ms
-    arrivals: {closed: {think: 250ms}}
+    arrivals: {closed: {think: 1s}}
 `, seed+1, n, clients)))
 			execute(t, run, server.Observer{Changed: func(_ int64, s *server.Server) {
 				if s.Index() == n-1 && s.Stage() == server.Stopping {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -262,6 +263,12 @@ func (l *ledger) Received(nowNs int64, r *server.Request, e *api.Event) {
 // request is answered once.
 func TestStoreWhateverHappens(t *testing.T) {
 	var sum ledger
+	if !*long {
+		if err := flag.Set("rapid.checks", "40"); err != nil {
+			t.Fatal(err)
+		}
+		defer flag.Set("rapid.checks", "100")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		servers := rapid.IntRange(1, 3).Draw(rt, "servers")
 		var events []string

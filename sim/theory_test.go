@@ -28,12 +28,16 @@ func onlyLong(t *testing.T) {
 	}
 }
 
-// confidence is that of the intervals, and width how far they may reach from the value
-// wanted, relative to it.
-const (
-	confidence = 0.99
-	width      = 0.02
-)
+// confidence is that of the intervals.
+const confidence = 0.99
+
+// width is how far the intervals may reach from the value wanted, relative to it.
+func width() float64 {
+	if *long {
+		return 0.02
+	}
+	return 0.05
+}
 
 // soleLevel is a scenario in which everybody's requests, one seat each, go to a level with
 // so many seats. It neither lends nor borrows, and the other levels have nothing to lend;
@@ -183,8 +187,8 @@ func within(t *testing.T, what string, x []float64, want float64) {
 	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}
 	half := student.Quantile((1+confidence)/2) * stat.StdErr(deviation, float64(len(x)))
 	t.Logf("%s: %.6f ± %.6f (%.2f %%), theory %.6f", what, mean, half, 100*half/want, want)
-	if half > width*want {
-		t.Errorf("%s: the interval reaches %.6f to either side, want at most %.6f", what, half, width*want)
+	if half > width()*want {
+		t.Errorf("%s: the interval reaches %.6f to either side, want at most %.6f", what, half, width()*want)
 	}
 	if math.Abs(mean-want) > half {
 		t.Errorf("%s: %.6f ± %.6f does not contain %.6f", what, mean, half, want)
@@ -257,6 +261,14 @@ func TestRepair(t *testing.T) {
 }
 
 const replications = 20
+
+// repeated is how often what has a time of its own is run.
+func repeated() int {
+	if *long {
+		return replications
+	}
+	return 8
+}
 
 // M/M/c/c: a level that rejects is a loss system. Its blocking probability does not depend
 // on how service times are distributed, but by their mean. It is 0.5/1.5 with one seat,
@@ -359,8 +371,12 @@ func TestMachineRepairman(t *testing.T) {
 	}
 }
 
-// timing leaves the first second out: a thousand service times from an empty system.
+// timing leaves the first second out: a thousand service times from an empty system. Intervals that may be two and a half times
+// as wide need a sixth of the time.
 func timing(measured time.Duration) string {
+	if !*long {
+		measured /= 5
+	}
 	return fmt.Sprintf("  duration: %v\n  warmup: 1s\n", measured+time.Second)
 }
 

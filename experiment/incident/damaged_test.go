@@ -167,7 +167,7 @@ func TestDamagedLogs(t *testing.T) {
 	}
 	slices.Sort(before)
 	slices.Sort(after)
-	imported, logs := 0, some(500, 2000)
+	imported, logs := 0, some(200, 2000)
 	for seed := range uint64(logs) {
 		d := newDamagedLog(seed)
 		damages := []string{slices.Concat(before, after)[d.IntN(len(before)+len(after))], slices.Concat(before, after)[d.IntN(len(before)+len(after))]}

@@ -100,11 +100,19 @@ type logFiles struct {
 	withoutLatency bool  // the audit log has arrivals only, as cloud audit logs
 }
 
+// loggedLines are what the servers log of the incident, by the number of nodes and the server, whatever of it is written.
+var loggedLines = map[[2]int][]incidentlogs.Line{}
+
 // writeIncident runs the incident at two servers, and writes what they would log: audit logs, of which one is compressed, and
 // logs of kube-apiserver as a container runtime prefixes them.
-func writeIncident(t *testing.T, o logFiles) (w written) {
+func writeIncident(t *testing.T, o logFiles) written {
 	t.Helper()
-	w.dir = t.TempDir()
+	return writeIncidentTo(t, t.TempDir(), o)
+}
+
+func writeIncidentTo(t *testing.T, dir string, o logFiles) (w written) {
+	t.Helper()
+	w.dir = dir
 	write := func(name string, text []byte) string {
 		name = filepath.Join(w.dir, name)
 		if err := os.WriteFile(name, text, 0o666); err != nil {
@@ -118,8 +126,12 @@ func writeIncident(t *testing.T, o logFiles) (w written) {
 		if err := errs.Err(); err != nil {
 			t.Fatal(err)
 		}
-		lines := runLogged(t, sc[0])
-		slices.SortStableFunc(lines, func(a, b incidentlogs.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) }) // as lines are written
+		lines := loggedLines[[2]int{o.nodes, server}]
+		if lines == nil {
+			lines = runLogged(t, sc[0])
+			slices.SortStableFunc(lines, func(a, b incidentlogs.Line) int { return cmp.Compare(a.EndNs(), b.EndNs()) }) // as lines are written
+			loggedLines[[2]int{o.nodes, server}] = lines
+		}
 		logs := incidentlogs.Logs{Start: incidentStart, Cloud: o.withoutLatency}
 		for i := range lines {
 			l := &lines[i]
@@ -156,6 +168,55 @@ kubernetes_build_info{git_version="v1.33.2"} 1
 	return w
 }
 
+// tried are the logs of the incident with their diagnosis, whose remedies were tried, and the folder of its files.
+var tried struct {
+	logs written
+	*Diagnosis
+	dir string
+}
+
+// triedDiagnosis diagnoses the incident once, for the tests that read what was found.
+func triedDiagnosis(t *testing.T) (w written, d *Diagnosis, dir string) {
+	t.Helper()
+	if tried.Diagnosis == nil {
+		dir, err := os.MkdirTemp("", "incident")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tried.logs, tried.dir = writeIncidentTo(t, dir, logFiles{nodes: some(100, 2000)}), filepath.Join(dir, "incident")
+		o := tried.logs.options(t)
+		o.Dir = tried.dir
+		if tried.Diagnosis, err = Diagnose(t.Context(), o, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tried.logs, tried.Diagnosis, tried.dir
+}
+
+// options are those of a diagnosis of all files.
+func (w *written) options(t *testing.T) Options {
+	t.Helper()
+	sources, err := requests.Sources(slices.Concat(w.audit, w.server), nil, logfile.Options{Reference: incidentStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := ReadSettings(nil, "", []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Sources: sources, Settings: settings, Server: "a"}
+}
+
+// brief returns the lines that a terminal shows of a diagnosis.
+func brief(t *testing.T, d *Diagnosis) []string {
+	t.Helper()
+	var out strings.Builder
+	if err := render.Text(&out, d.Brief(), format.TextOptions{Width: 400}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(out.String(), "\n")
+}
+
 // diagnose diagnoses files, and returns what a terminal shows.
 func diagnose(t *testing.T, files []string, config []string, metrics, client string) (*Diagnosis, []string) {
 	t.Helper()
@@ -171,11 +232,7 @@ func diagnose(t *testing.T, files []string, config []string, metrics, client str
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	if err := render.Text(&out, d.Brief(), format.TextOptions{Width: 400}); err != nil {
-		t.Fatal(err)
-	}
-	return d, strings.Split(out.String(), "\n")
+	return d, brief(t, d)
 }
 
 var whole = flag.Bool("long", false, "read larger logs, and more of them")
@@ -191,8 +248,8 @@ func some(n, all int) int {
 // From the files alone, the first ten lines name the client that was hurt, the one that caused it, when and by which
 // mechanism. What the log shows is as it was.
 func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
-	w := writeIncident(t, logFiles{nodes: some(100, 2000)})
-	d, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "")
+	w, d, _ := triedDiagnosis(t)
+	lines := brief(t, d)
 	text := strings.Join(lines[:10], "\n")
 	t.Logf("%s", strings.Join(lines, "\n"))
 	for _, want := range []string{"HARM ", " requests were rejected from ", "14:03:1", "14:03:29Z", "Who was hurt", "deployer: ", "Who caused it", "node-agent", "How", "agents"} {
@@ -211,7 +268,17 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 		t.Errorf("the first cause is %+v", cause)
 	}
 
-	narrowed, lines := diagnose(t, slices.Concat(w.audit, w.server), []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"), "deployer")
+	o := w.options(t)
+	o.Dir = t.TempDir()
+	imported, err := Import(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrowed, err := imported.diagnosis("deployer") // its remedies would be the same
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = brief(t, narrowed)
 	if len(narrowed.Clients) != 2 || len(narrowed.Verdict.Harmed) != 1 || !strings.Contains(lines[0], " requests of ") {
 		t.Errorf("%d clients and %d harmed, want the deployer and its neighbour: %s", len(narrowed.Clients), len(narrowed.Verdict.Harmed), lines[0])
 	}
@@ -220,20 +287,7 @@ func TestDiagnoseNamesWhoWasHurtAndByWhom(t *testing.T) {
 // The remedies are tried. The first one is the cheapest: with its file beside the configuration, the replay rejects no
 // request of the deployer any more. The agent is moved to a level with room, so that fewer of all requests are rejected.
 func TestDiagnoseTriesRemedies(t *testing.T) {
-	w := writeIncident(t, logFiles{nodes: 100})
-	sources, err := requests.Sources(slices.Concat(w.audit, w.server), nil, logfile.Options{Reference: incidentStart})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, err := ReadSettings(nil, "", []string{filepath.Join(w.dir, "cluster.yaml")}, filepath.Join(w.dir, "metrics.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "incident")
-	d, err := Diagnose(context.Background(), Options{Sources: sources, Settings: settings, Server: "a", Dir: dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, d, dir := triedDiagnosis(t)
 	first := d.Remedies[0]
 	if first.Holds == nil || !*first.Holds || first.File != tune.ChangeFile || first.NotServed.After != 0 || first.NotServed.Before < 0.2 {
 		t.Errorf("the first remedy is %+v; want one that holds, with a file", first)

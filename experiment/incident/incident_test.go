@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -503,6 +504,9 @@ func TestBadLines(t *testing.T) {
 // Whatever the logs contain: sums add up, the trace is one, the scenario runs, and the result depends
 // neither on the order of files nor on how much fits into memory.
 func TestSumsAddUp(t *testing.T) {
+	if err := flag.Set("rapid.checks", strconv.Itoa(some(40, 100))); err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		pick := func(label string, all ...string) string { return rapid.SampledFrom(all).Draw(t, label) }
 		entries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) serverlog.Entry {

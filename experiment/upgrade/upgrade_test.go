@@ -3,6 +3,7 @@ package upgrade
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +51,24 @@ func (o Options) with(t *testing.T, arg string, set ...string) Options {
 	return o
 }
 
+var long = flag.Bool("long", false, "search the shutdown settings of more rollouts")
+
+// withoutDelay is the rollout of the library whose servers stop at once, with probes every two seconds. Its answer is that of
+// several tests.
+func withoutDelay(t *testing.T) Options {
+	return upgradeOf(t, "1.36", "1.37").with(t, "rolling-restart-without-delay", append([]string{"spec.servers.loadBalancer.probe.interval=2s"}, few...)...)
+}
+
+var ofWithoutDelay *Answer
+
+func answerWithoutDelay(t *testing.T) *Answer {
+	t.Helper()
+	if ofWithoutDelay == nil {
+		ofWithoutDelay = answer(t, withoutDelay(t))
+	}
+	return ofWithoutDelay
+}
+
 func answer(t *testing.T, o Options) *Answer {
 	t.Helper()
 	a, err := Run(t.Context(), o)
@@ -92,28 +111,32 @@ func share(t *testing.T, o *Options, delay time.Duration, n int) float64 {
 // the probability d/i − 1. The answer is the smallest delay that is long enough in nearly all rollouts: the one before it
 // refuses requests, whatever the other settings.
 func TestSmallestDelayIsThatOfTheSimulatedRollouts(t *testing.T) {
-	for _, c := range []struct {
-		scenario, interval string
-		want               time.Duration
-	}{
-		{"rolling-restart", "4s", 8 * time.Second},
-		{"rolling-restart-without-delay", "2s", 4 * time.Second},
-	} {
-		t.Run(c.scenario+"/"+c.interval, func(t *testing.T) {
-			t.Parallel()
-			o := upgradeOf(t, "1.36", "1.37").with(t, c.scenario, append([]string{"spec.servers.loadBalancer.probe.interval=" + c.interval}, few...)...)
-			a := answer(t, o)
-			if a.Settings == nil || a.Settings.Settings != (Settings{DelayNs: int64(c.want)}) {
-				t.Fatalf("want a delay of %v; got %+v", c.want, a.Settings)
-			}
-			if found := share(t, &o, c.want, 30); found < 0.95 {
-				t.Errorf("the delay that was found refuses requests: %v of the rollouts hold", found)
-			}
-			if below := share(t, &o, c.want-time.Second, 30); below > 0.9 {
-				t.Errorf("a delay that is a second shorter refuses nothing in %v of the rollouts", below)
-			}
-		})
+	check := func(t *testing.T, o Options, a *Answer, want time.Duration, n int) {
+		t.Helper()
+		if a.Settings == nil || a.Settings.Settings != (Settings{DelayNs: int64(want)}) {
+			t.Fatalf("want a delay of %v; got %+v", want, a.Settings)
+		}
+		if found := share(t, &o, want, n); found < 0.95 {
+			t.Errorf("the delay that was found refuses requests: %v of the rollouts hold", found)
+		}
+		if below := share(t, &o, want-time.Second, n); below > 0.9 {
+			t.Errorf("a delay that is a second shorter refuses nothing in %v of the rollouts", below)
+		}
 	}
+	t.Run("rolling-restart-without-delay/2s", func(t *testing.T) {
+		n := 20
+		if *long {
+			n = 30
+		}
+		check(t, withoutDelay(t), answerWithoutDelay(t), 4*time.Second, n)
+	})
+	t.Run("rolling-restart/4s", func(t *testing.T) {
+		if !*long {
+			t.Skip("takes long: only with -long")
+		}
+		o := upgradeOf(t, "1.36", "1.37").with(t, "rolling-restart", append([]string{"spec.servers.loadBalancer.probe.interval=4s"}, few...)...)
+		check(t, o, answer(t, o), 8*time.Second, 30)
+	})
 }
 
 // The present settings of the library's stories: one refuses nothing, the other does.
@@ -122,7 +145,7 @@ func TestPresentSettingsAreJudged(t *testing.T) {
 	if right.Verdict.Status != result.OK || right.Present.Passes != right.Present.Runs || right.Rollout.During.NotServed.Total() > 0 {
 		t.Errorf("a rollout with the right delay: %s, %+v", right.Verdict.Sentence, right.Rollout.During.NotServed)
 	}
-	wrong := answer(t, upgradeOf(t, "1.36", "1.37").with(t, "rolling-restart-without-delay", few...))
+	wrong := answerWithoutDelay(t)
 	if wrong.Verdict.Status != result.Harm || wrong.Present.Passes > 0 || wrong.Rollout.During.NotServed.Refused == 0 {
 		t.Errorf("a rollout without a delay: %s, %+v", wrong.Verdict.Sentence, wrong.Rollout.During.NotServed)
 	}
@@ -307,15 +330,14 @@ func TestPhasesAddUpToTheSummary(t *testing.T) {
 
 // The same input gives the same bytes.
 func TestAnswersAreReproducible(t *testing.T) {
-	text := func() []byte {
-		a := answer(t, upgradeOf(t, "1.36", "1.37").with(t, "rolling-restart-without-delay", append([]string{"spec.servers.loadBalancer.probe.interval=1s"}, few...)...))
+	text := func(a *Answer) []byte {
 		b, err := json.Marshal(a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	if first := text(); !bytes.Equal(first, text()) {
+	if first := text(answerWithoutDelay(t)); !bytes.Equal(first, text(answer(t, withoutDelay(t)))) {
 		t.Error("two answers differ")
 	}
 }
