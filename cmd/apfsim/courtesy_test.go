@@ -22,10 +22,10 @@ func having(flag string) (names []string) {
 
 // working are a command line of each command that shows progress.
 var working = map[string]string{
-	"run":        "apfsim run small.yaml --set spec.duration=2h",
+	"run":        "apfsim run small.yaml --set spec.duration=1h",
 	"list":       "apfsim scenarios list --incidents palark",
-	"compare":    "apfsim compare small.yaml --set-head spec.seed=7 --replications 2 --set spec.duration=2h",
-	"sweep":      "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 --set spec.duration=2h -o $(mktemp -d -p .)",
+	"compare":    "apfsim compare small.yaml --set-head spec.seed=7 --replications 2 --set spec.duration=1h",
+	"sweep":      "apfsim sweep small.yaml --over spec.workload[0].clients=1,2 --set spec.duration=1h -o $(mktemp -d -p .)",
 	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications 9 -o $(mktemp -d -p .)",
 	"merge":      "apfsim sweep merge $(yes 'shards/0 shards/1' | head -n 100) -o $(mktemp -d -p .)",
 	"tune":       "! apfsim tune small.yaml --goal 'latency{workload:w}: p(99) < 1us' --budget 20",

@@ -44,15 +44,25 @@ var notRun = map[string]string{
 // slow are the beginnings of command lines that together take minutes, and whose files no other command needs. They are run
 // with -long.
 var slow = []string{
+	"apfsim compare elephants-and-mice --set spec.duration=12s --over version=",
 	"apfsim compare elephants-and-mice --set-head 'level[workload-low].handSize=8'",
 	"apfsim compare results/elephants-and-mice --metrics before.txt,after.txt",
+	"apfsim compare shops.yaml --config cluster.yaml --set-head 'level[workload-low].handSize=8'",
 	"apfsim compare shops.yaml --config cluster.yaml --set-head 'level[workload-low].queues=256'",
+	"apfsim import --fit results/kubelet-list-loop",
+	"apfsim run -v elephants-and-mice --replications 10",
 	"apfsim run -v elephants-and-mice --set spec.duration=20s --precision 2%",
+	"apfsim run -v elephants-and-mice --set spec.duration=30s --set spec.warmup=auto",
 	"apfsim run elephants-and-mice --set spec.duration=35s --set spec.warmup=15s --replications 10",
 	"apfsim scenarios list --incidents",
+	"apfsim sweep elephants-and-mice -q --over spec.servers.kubernetesVersion=1.27,1.28",
+	"apfsim sweep operator.yaml",
+	"apfsim sweep rolling-restart",
+	"apfsim sweep server.yaml",
 	"apfsim tune beside-agents.yaml --protect",
-	"apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with incident",
 	"apfsim upgrade --from 1.33 --to 1.34 --with rolling-restart-without-delay",
+	"apfsim upgrade cluster.yaml --from 1.33 --to 1.34 --servers 3 --with incident",
+	"for v in 1.27 1.30 1.31",
 	"sh names.sh",
 }
 

@@ -78,7 +78,7 @@ func TestOutputIsThatOfOneCore(t *testing.T) {
 	} {
 		var printed string
 		var written map[string]string
-		for _, cores := range []int{1, 2, 5} {
+		for _, cores := range []int{1, 5} {
 			dir := folderWithMixedScenarios(t, "30s")
 			p := newProcess(t, dir, "apfsim", append([]string{"run", "mixed.yaml"}, strings.Fields(flags)...)...)
 			p.onCores(cores)

@@ -109,8 +109,8 @@ func TestPullRequestAction(t *testing.T) {
 		failing        string            // the step that fails
 		summary        []string          // what the summary contains; nil without a summary
 	}{
-		{"no change", "", "", nil, "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
-		{"more queues", "queues: 128", "queues: 256", nil, "", []string{"### Limits: no limit is significantly exceeded"}},
+		{"no change", "", "", map[string]string{"replications": "2"}, "", []string{"exactly equal", "✓  rejected{workload:shops}  rate < 0.001  0"}},
+		{"more queues", "queues: 128", "queues: 256", map[string]string{"replications": "3"}, "", []string{"### Limits: no limit is significantly exceeded"}},
 		{"one queue a flow", "handSize: 6", "handSize: 1", nil, "Compare",
 			[]string{"✗ | `rejected{workload:shops}.rate > +0.001`", "✗  rejected{workload:shops}  rate < 0.001  0.0"}},
 		{"a mistake", "handSize: 6", "handSize: 600", nil, "Check the configuration", nil},

@@ -24,7 +24,7 @@ func familyOf(t *testing.T, a *Answer, name string) []*Candidate {
 // The reason of a number of shares is the number of seats, and the nearest one below it that does not suffice. Values that
 // were not run, or lie beyond, are no reasons.
 func TestSharesAreExplainedBySeats(t *testing.T) {
-	a := listed(t, Usual)
+	a := listedAnew(t, Usual)
 	all := familyOf(t, a, "nominalConcurrencyShares of workload-low")
 	for _, i := range []int{0, 2, 5} {
 		a.search.trialsOf(all[i]).add5Failures()
@@ -46,7 +46,7 @@ func (t *trials) add5Failures() {
 
 // Each field of a new level and of its FlowSchema has a reason, and those that were not searched say so.
 func TestEachFieldOfANewLevelIsExplained(t *testing.T) {
-	a := listed(t, Usual)
+	a := listedAnew(t, Usual)
 	c := familyOf(t, a, "own-level elephants")[3]
 	a.explainChanges(c)
 	searched := 0

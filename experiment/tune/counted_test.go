@@ -107,7 +107,7 @@ func (c *counted) more(a *Answer, probability float64) int {
 
 // Of many searches, at most as many select a change that holds less often than promised as the confidence allows.
 func TestPromisedProbability(t *testing.T) {
-	searches, runs, short, none := max(4, *randomProblems), 0, 0, 0
+	searches, runs, short, none := max(2, *randomProblems), 0, 0, 0
 	var dearer [5]int // by how many seats more than the least with a probability of 0.97
 	for n := range searches {
 		r := rand.New(rand.NewPCG(uint64(n), 7))

@@ -3,6 +3,7 @@ package tune
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"apfsim/experiment"
@@ -58,17 +59,29 @@ spec:
 `
 
 // readers returns the problem of a search that has listed its candidates: wide lists of reports, which send others too, fill
-// the level readers, and the level spare has few requests.
+// the level readers, and the level spare has few requests. Tests that only read share the answer of a text.
 func readers(t *testing.T, text string, kinds []string) *Answer {
 	t.Helper()
-	a, err := Run(t.Context(), Options{Scenario: loadText(t, text), Kinds: kinds, Probability: 0.9, Confidence: 0.95, Budget: 1})
-	if err != nil {
-		t.Fatal(err)
+	return once(strings.Join(kinds, " ")+text, func() *Answer {
+		a, err := Run(t.Context(), Options{Scenario: loadText(t, text), Kinds: kinds, Probability: 0.9, Confidence: 0.95, Budget: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(a.search.all) == 0 {
+			t.Fatal("the search has listed no candidates")
+		}
+		return a
+	})
+}
+
+var answers = map[string]*Answer{}
+
+// once returns the answer to a question, which it seeks once.
+func once(question string, seek func() *Answer) *Answer {
+	if answers[question] == nil {
+		answers[question] = seek()
 	}
-	if len(a.search.all) == 0 {
-		t.Fatal("the search has listed no candidates")
-	}
-	return a
+	return answers[question]
 }
 
 // loadText loads a scenario that is no file.

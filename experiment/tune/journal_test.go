@@ -23,7 +23,7 @@ func options(t *testing.T, dir string) tune.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(5*time.Second), quantity.Duration(25*time.Second)
+	sc.Spec.Warmup.Duration, sc.Spec.Duration = quantity.Duration(2*time.Second), quantity.Duration(12*time.Second)
 	return tune.Options{Scenario: sc, Kinds: []string{"queues", "lending"}, Probability: 0.8, Confidence: 0.8, Budget: 2000, Dir: dir, Version: "test"}
 }
 

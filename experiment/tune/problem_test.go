@@ -15,8 +15,13 @@ import (
 )
 
 // listed returns the answer of a search that ends before the first candidate is decided: it has listed them all. The
-// elephants fill the suggested level workload-low.
+// elephants fill the suggested level workload-low. Tests that only read it share it.
 func listed(t *testing.T, kinds []string) *Answer {
+	t.Helper()
+	return once("elephants "+strings.Join(kinds, " "), func() *Answer { return listedAnew(t, kinds) })
+}
+
+func listedAnew(t *testing.T, kinds []string) *Answer {
 	t.Helper()
 	sc, err := experiment.LoadOne("elephants-and-mice", loader.Options{})
 	if err != nil {
@@ -67,7 +72,7 @@ func TestCandidatesTouchNothingForbidden(t *testing.T) {
 
 // A change of a suggested level has the annotation, without which a server undoes it, and shows whom it costs seats.
 func TestSuggestedLevelsKeepTheirChanges(t *testing.T) {
-	a := listed(t, []string{"levels", "suggested"})
+	a := listedAnew(t, []string{"levels", "suggested"})
 	at := slices.IndexFunc(a.search.all, func(c *Candidate) bool { return strings.HasPrefix(c.ID, "nominalConcurrencyShares of workload-low ") })
 	if at < 0 {
 		t.Fatal("there is no candidate with more shares of workload-low")
@@ -180,7 +185,7 @@ func TestTransfersLeaveWhatIsNeeded(t *testing.T) {
 
 // Where the nodes need all seats of node-high, no candidate takes one of them, and no suggested level gives shares of its own.
 func TestCriticalLevelsKeepWhatTheyNeed(t *testing.T) {
-	a := listed(t, Usual)
+	a := listedAnew(t, Usual)
 	p := a.search.problem
 	for i := range p.summary.PriorityLevels {
 		if l := &p.summary.PriorityLevels[i]; l.Name == "node-high" {
@@ -339,16 +344,17 @@ func TestHandsCollideLess(t *testing.T) {
 
 // Those for whom there is no flow control get none.
 func TestMastersAreLeftAlone(t *testing.T) {
-	p := readers(t, readersText, Usual).search.problem
+	own := *readers(t, readersText, Usual).search.problem
+	p := &own
 	old := p.Objects.FlowSchema("readers")
 	masters := []config.Subject{{Kind: config.SubjectGroup, Group: &config.GroupSubject{Name: "system:masters"}}}
 	if s := p.newSchema(old, "x", masters); s != nil {
 		t.Errorf("got the FlowSchema %+v for system:masters", s)
 	}
-	own := *old
-	own.Spec.Rules = []config.PolicyRulesWithSubjects{{Subjects: masters}}
+	theirs := *old
+	theirs.Spec.Rules = []config.PolicyRulesWithSubjects{{Subjects: masters}}
 	p.routes = []route{{"reports", "readers", "readers"}}
-	if s := p.schemaOf("reports", &own, "x"); s != nil {
+	if s := p.schemaOf("reports", &theirs, "x"); s != nil {
 		t.Errorf("got the FlowSchema %+v instead of one for system:masters", s)
 	}
 	w := *p.workload("reports")
