@@ -179,7 +179,7 @@ func chartOf(t *testing.T, r *result.Result, name string) *charts.Chart {
 // an interval in which all queues are full.
 func TestRowsOfQueuesAreWhereTheAxisSays(t *testing.T) {
 	b := newBrowser(t)
-	for _, test := range []struct{ queues, queue int }{{16, 0}, {16, 5}, {16, 15}, {128, 0}, {128, 25}, {128, 109}, {128, 127}, {512, 2}, {512, 300}, {512, 509}} {
+	for _, test := range []struct{ queues, queue int }{{16, 0}, {16, 15}, {128, 25}, {128, 127}, {512, 2}, {512, 509}} {
 		t.Run(fmt.Sprintf("queue %d of %d", test.queue, test.queues), func(t *testing.T) {
 			c := queuesChart(t, filledQueue(test.queues, test.queue, -1))
 			svg := b.drawnSVG(c)
@@ -199,7 +199,7 @@ func TestRowsOfQueuesAreWhereTheAxisSays(t *testing.T) {
 			}
 		})
 	}
-	for _, column := range []int{0, 13, 39} {
+	for _, column := range []int{0, 39} {
 		t.Run(fmt.Sprintf("second %d", column), func(t *testing.T) {
 			c := queuesChart(t, filledQueue(128, -1, column))
 			svg := b.drawnSVG(c)

@@ -35,7 +35,9 @@ import (
 // browser is a tab of headless Chromium.
 type browser struct{ *browsertest.Browser }
 
-// newBrowser starts a browser, whose pages are files and send no request.
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
+// newBrowser opens a tab of the browser, whose pages are files and send no request.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	return &browser{browsertest.New(t, func(url string) bool { return strings.HasPrefix(url, "file:") || strings.HasPrefix(url, "data:") })}

@@ -161,7 +161,7 @@ spec:
 
 // Of random mixtures of two causes, these are the first two that the verdict names, in nine of ten at least.
 func TestVerdictsOfMixtures(t *testing.T) {
-	n := some(30, 100)
+	n := some(20, 100)
 	right := 0
 	for seed := range n {
 		text, want := drawMixture(uint64(seed + 1))

@@ -23,7 +23,9 @@ var (
 // browser is a headless Chromium with the page.
 type browser struct{ *browsertest.Browser }
 
-// newBrowser starts a browser. Without one, the test is skipped.
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
+// newBrowser opens a tab of the browser. Without one, the test is skipped.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	return &browser{browsertest.New(t, func(string) bool { return false })} // open allows the page its own files

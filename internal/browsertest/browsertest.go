@@ -30,8 +30,59 @@ type Browser struct {
 // UntilItHolds waits for a condition without end: how long a page takes says nothing about it.
 var UntilItHolds = chromedp.WithPollingTimeout(0)
 
-// New starts a browser, whose page may send requests to the addresses that are allowed. Without a browser, the test is
-// skipped.
+// shared is the browser of the tests of a package. Each test has a tab in a profile of its own: a start costs more than most
+// tests do.
+var shared struct {
+	mu  sync.Mutex
+	ctx context.Context // nil until a test needs it
+	end func()
+}
+
+// Main runs the tests of a package, and ends their browser.
+func Main(m *testing.M) int {
+	defer func() {
+		if shared.end != nil {
+			shared.end()
+		}
+	}()
+	return m.Run()
+}
+
+// start starts the browser of the tests, if there is none yet, and returns its context.
+func start(t *testing.T, program string) context.Context {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.ctx != nil {
+		return shared.ctx
+	}
+	// Chromium leaves folders in that of temporary files. The name of one with a socket must be short.
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for attempt := 1; ; attempt++ {
+		// Without the sandbox, which root cannot have: the page is our own.
+		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.WSURLReadTimeout(24*time.Hour), chromedp.Env("TMPDIR="+dir)))
+		err := chromedp.Do(ctx)
+		if err == nil {
+			shared.ctx, shared.end = ctx, func() {
+				cancel()
+				os.RemoveAll(dir)
+			}
+			return ctx
+		}
+		cancel()
+		if attempt == 3 { // it rarely fails to start on a busy machine, which says nothing of the page
+			os.RemoveAll(dir)
+			t.Fatal(err)
+		}
+	}
+}
+
+// New opens a tab in the browser of the tests, whose [testing.M] is run by [Main]. Its page may send requests to the addresses
+// that are allowed. Without a browser, the test is skipped.
 func New(t *testing.T, allowed func(url string) bool) *Browser {
 	t.Helper()
 	program := ""
@@ -47,31 +98,11 @@ func New(t *testing.T, allowed func(url string) bool) *Browser {
 	case program == "":
 		t.Skip("Chromium is not installed")
 	}
-	b := &Browser{T: t, allowed: allowed}
-	// Chromium leaves folders in that of temporary files. The name of one with a socket must be short.
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
+	ctx, cancel := chromedp.NewContext(start(t, program), chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	b := &Browser{T: t, Ctx: ctx, allowed: allowed}
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
 		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	for attempt := 1; ; attempt++ {
-		// Without the sandbox, which root cannot have: the page is our own.
-		ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-			chromedp.WSURLReadTimeout(24*time.Hour), chromedp.Env("TMPDIR="+dir)))
-		b.Ctx = ctx
-		err := chromedp.Listen(ctx, b.hear)
-		if err == nil {
-			t.Cleanup(cancel)
-			break
-		}
-		cancel()
-		if attempt == 3 { // it rarely fails to start on a busy machine, which says nothing of the page
-			t.Fatal(err)
-		}
 	}
 	if _, err := chromedp.Call(b.Ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
