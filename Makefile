@@ -197,8 +197,8 @@ conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 	cd lab/conformance && go vet ./... && go test -vet=off -count=1 ./...
 
 .PHONY: conformance-upstream-tests
-conformance-upstream-tests: ## run the tests of k8s.io/apiserver's flow control with apfsim's core, a part of conformance-fixed
-	cd lab/conformance && go test -count=1 -v ./upstreamtests
+conformance-upstream-tests: ## run the tests of k8s.io/apiserver's flow control with apfsim's core
+	cd lab/conformance && go test -count=1 -v ./upstreamtests -args -realtime
 
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
@@ -456,6 +456,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) random N=10000
 	$(MAKE) judgement-random
 	$(MAKE) conformance-nightly
+	$(MAKE) conformance-upstream-tests
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
 	$(MAKE) live-prometheus

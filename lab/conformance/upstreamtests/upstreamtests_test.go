@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -128,9 +129,14 @@ func (s *suite) path() string { return "k8s.io/apiserver/pkg/util/" + s.folder }
 // program is the file name of the tests when they are built.
 func (s *suite) program() string { return filepath.Base(s.folder) + ".test" }
 
+var realTime = flag.Bool("realtime", false, "run upstream's tests, of which one has the real clock")
+
 // Upstream's tests pass with core in the place of upstream's code. That core was in their way is sure because of the
 // functions of core that were called, and because some tests fail when core follows older rules.
 func TestUpstreamTestsPassWithCore(t *testing.T) {
+	if !*realTime {
+		t.Skip("one of the tests has the real clock and takes 50 s; make conformance-upstream-tests runs them")
+	}
 	m := findModules(t)
 	programs := m.build(t)
 	for _, s := range suites {
