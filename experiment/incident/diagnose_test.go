@@ -175,6 +175,14 @@ var tried struct {
 	dir string
 }
 
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if tried.logs.dir != "" {
+		os.RemoveAll(tried.logs.dir)
+	}
+	os.Exit(status)
+}
+
 // triedDiagnosis diagnoses the incident once, for the tests that read what was found.
 func triedDiagnosis(t *testing.T) (w written, d *Diagnosis, dir string) {
 	t.Helper()
