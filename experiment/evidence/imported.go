@@ -237,7 +237,8 @@ func (b *builder) run(ctx context.Context, sc *scenario.Scenario, progress forma
 	}
 	servers, _, _ := e.collected.servers()
 	s := servers[0]
-	from := int(b.lead() / b.interval())
+	fromMs := b.start().Add(b.lead()).UnixMilli() // in old releases, the first sample has no values, and is none
+	from := slices.IndexFunc(s.atMs, func(at int64) bool { return at >= fromMs })
 	return s.cut(from, len(s.atMs)-1), nil
 }
 

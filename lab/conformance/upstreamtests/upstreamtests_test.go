@@ -7,8 +7,8 @@ package upstreamtests
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
