@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,6 +23,7 @@ import (
 	"apfsim/core/rules"
 	"apfsim/document/yaml"
 	"apfsim/experiment/evidence"
+	"apfsim/experiment/incident"
 	"apfsim/internal/atomicfile"
 	"apfsim/lint/metrics"
 	"apfsim/reports/format"
@@ -57,11 +60,17 @@ the user of the kubeconfig may not read is left out, and a message says so.`,
 			if interval <= 0 {
 				return invalid(fmt.Errorf("--interval: %s: want more than 0", interval))
 			}
+			if out == "" || out == "-" {
+				return invalid(fmt.Errorf("--out: %q: want the name of a file", out))
+			}
+			if _, err := os.Lstat(out); err == nil {
+				return invalid(fmt.Errorf("--out: %s: exists already; want the name of a new file", out))
+			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			cmd.SetContext(ctx)
 			var p paths
-			p.file("--out", out)
+			p.file("out", out)
 			var made atomicfile.Set
 			defer made.Discard()
 			if err := p.prepare(cmd, &made); err != nil {
@@ -95,9 +104,14 @@ func (k *kubectl) bundle(cmd *cobra.Command, interval time.Duration) (text []byt
 	var all bytes.Buffer
 	packed := gzip.NewWriter(&all)
 	archive := tar.NewWriter(packed)
+	missing := false
 	add := func(name string, only func([]byte) ([]byte, error), args ...string) {
+		if missing {
+			return
+		}
 		text, err := k.output(cmd, args...)
-		if err == nil && only != nil {
+		missing = errors.Is(err, exec.ErrNotFound) // which the error below says once
+		if err == nil {
 			text, err = only(text)
 		}
 		if err == nil {
@@ -113,13 +127,13 @@ func (k *kubectl) bundle(cmd *cobra.Command, interval time.Duration) (text []byt
 		}
 		n++
 	}
-	add("version.json", nil, "get", "--raw", "/version")
+	add("version.json", only(incident.Version), "get", "--raw", "/version")
 	add("objects.yaml", onlySpecs, "get", flowControlObjects, "-o", "yaml")
 	add("metrics-1.txt", onlyServers, "get", "--raw", "/metrics")
 	began := time.Now()
-	add(levelsDump+".csv", nil, "get", "--raw", debugPath+levelsDump)
-	add(queuesDump+".csv", nil, "get", "--raw", debugPath+queuesDump)
-	add(requestsDump+".csv", nil, "get", "--raw", debugPath+requestsDump+withDetails)
+	add(levelsDump+".csv", only(incident.DumpLevels), "get", "--raw", debugPath+levelsDump)
+	add(queuesDump+".csv", only(incident.DumpQueues), "get", "--raw", debugPath+queuesDump)
+	add(requestsDump+".csv", only(incident.DumpRequests), "get", "--raw", debugPath+requestsDump+withDetails)
 	if n == 0 {
 		return nil, 0, errors.New("the server answers nothing of what is collected")
 	}
@@ -137,6 +151,16 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
+// only checks that a text is of a kind.
+func only(kind incident.Kind) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) {
+		if is := evidence.Recognize(text); is != kind {
+			return nil, fmt.Errorf("the answer is %s, and not %s", evidence.Words(is), evidence.Words(kind))
+		}
+		return text, nil
+	}
+}
+
 // onlySpecs returns objects without their annotations, labels, status and managed fields.
 func onlySpecs(text []byte) ([]byte, error) {
 	docs, errs := yaml.Parse("the output of kubectl", text)
@@ -144,8 +168,11 @@ func onlySpecs(text []byte) ([]byte, error) {
 		return nil, errs.Err()
 	}
 	decoded := config.Decode(docs...)
-	if len(decoded.Errors) > 0 {
+	switch o := decoded.Objects; {
+	case len(decoded.Errors) > 0:
 		return nil, decoded.Errors.Err()
+	case len(o.FlowSchemas)+len(o.PriorityLevels) == 0:
+		return nil, errors.New("the answer has no FlowSchema and no priority level")
 	}
 	return yaml.Marshal(decoded.Objects.Manifest(rules.Latest()))
 }
@@ -162,9 +189,10 @@ func onlyServers(text []byte) ([]byte, error) {
 		}
 	}
 	if kept.Len() == 0 {
-		return nil, errors.New("has no metrics of a kube-apiserver")
+		return nil, errors.New("the answer has no metrics of a kube-apiserver")
 	}
-	return kept.Bytes(), nil
+	_, err := metrics.Read(bytes.NewReader(kept.Bytes()), metrics.FlowControl)
+	return kept.Bytes(), err
 }
 
 // newWho returns the command that says whose requests are queued and execute now.
@@ -194,6 +222,7 @@ the dumps of one server. It is a moment: repeat it if nothing waits.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&flags.verbose, "verbose", "v", false, "list all levels and flows")
+	cmd.Flags().StringVarP(&flags.out, "out", "o", "", "write a page and a file for programs to `DIR`")
 	return cmd
 }
 
@@ -213,6 +242,9 @@ the rejections per second since the display before, and the FlowSchemas with mos
 			if interval <= 0 {
 				return invalid(fmt.Errorf("--interval: %s: want more than 0", interval))
 			}
+			if times < 0 {
+				return invalid(fmt.Errorf("--times: %d: want 0 or more", times))
+			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			cmd.SetContext(ctx)
@@ -222,8 +254,11 @@ the rejections per second since the display before, and the FlowSchemas with mos
 				switch {
 				case ctx.Err() != nil:
 					return nil
-				case err != nil:
+				case err != nil && (i == 0 || i == times):
 					return err
+				case err != nil: // a server with too much to do may answer the next time
+					fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: %v\n", err)
+					now = before
 				case i > 0:
 					if err := now.write(cmd.OutOrStdout(), before); err != nil {
 						return err

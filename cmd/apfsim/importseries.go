@@ -65,7 +65,7 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 		for i := range all {
 			f := &all[i]
 			switch f.Kind {
-			case incident.Metrics, incident.TSDBDump, incident.QueryRange:
+			case incident.Metrics, incident.TSDBDump, incident.QueryRange, incident.Version:
 				options.Files = append(options.Files, f.File)
 				read = append(read, f.arg)
 			case incident.Objects:
@@ -157,8 +157,11 @@ func parseFlows(texts []string) (flows map[string]int, err error) {
 		name, number, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(number)
 		if err != nil || name == "" || n < 1 || n > mostFlows {
-			wrong = append(wrong, fmt.Errorf("--flows: %q: want SCHEMA=N, a FlowSchema and how many flows it has, 1 to %d, such as workload-low=20", format.Printable(text), mostFlows))
+			wrong = append(wrong, fmt.Errorf("--flows: %q: want SCHEMA=N, a FlowSchema and how many flows it has, 1 to %d, such as service-accounts=20", format.Printable(text), mostFlows))
 			continue
+		}
+		if _, twice := flows[name]; twice {
+			wrong = append(wrong, fmt.Errorf("--flows: %s is given twice", format.Printable(name)))
 		}
 		flows[name] = n
 	}

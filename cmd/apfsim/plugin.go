@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,7 +88,7 @@ func (k *kubectl) serve(cmd *cobra.Command, release string) {
 		if ofFlag {
 			given = cmd.Flags().Changed("config")
 		}
-		if list, err := cmd.Flags().GetBool("rules"); given || err == nil && list {
+		if list, err := cmd.Flags().GetBool("rules"); given || err == nil && list || needsNoCluster(cmd, args) {
 			return run(cmd, args)
 		}
 		if err := k.setRelease(cmd, release); err != nil {
@@ -107,6 +109,19 @@ func (k *kubectl) serve(cmd *cobra.Command, release string) {
 		return run(cmd, args)
 	}
 }
+
+// needsNoCluster says whether a diagnosis is of files that say themselves what they are of: metrics, dumps, and all that is in a
+// folder or an archive.
+func needsNoCluster(cmd *cobra.Command, args []string) bool {
+	if cmd.Name() != "diagnose" || slices.Contains(args, "-") {
+		return false
+	}
+	all, _, err := recognizeFiles(cmd, args)
+	return err == nil && all.withoutRequests()
+}
+
+// mostOutput bounds what is read of an answer of kubectl.
+const mostOutput = 256 << 20
 
 // setRelease sets the flag for the release to that of the servers, unless a flag says it.
 func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
@@ -143,10 +158,23 @@ func (k *kubectl) output(cmd *cobra.Command, args ...string) ([]byte, error) {
 		args = append(args, "--kubeconfig="+k.kubeconfig)
 	}
 	call := exec.CommandContext(cmd.Context(), "kubectl", args...)
-	call.Stderr = cmd.ErrOrStderr()
-	out, err := call.Output()
+	var answer bounded
+	call.Stdout, call.Stderr = &answer, cmd.ErrOrStderr()
+	err := call.Run()
+	out := answer.Bytes()
 	if err != nil {
 		return nil, fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
 	}
 	return out, nil
+}
+
+// bounded keeps what is written to it, up to mostOutput.
+type bounded struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > mostOutput {
+		return 0, fmt.Errorf("the answer has more than %d MiB", mostOutput>>20)
+	}
+	return b.Buffer.Write(p)
 }

@@ -79,7 +79,7 @@ of the candidates suffices.`,
 	f.StringSliceVar(&flags.forbid, "forbid", nil, "`KIND,...` of changes that are not allowed: "+strings.Join(tune.Usual, ", "))
 	f.StringArrayVar(&flags.protect, "protect", nil, "`METRIC` that must not get worse, such as 'wait{workload:mice}'; may be repeated")
 	f.IntVar(&flags.budget, "budget", 2000, "greatest `NUMBER` of runs of candidates")
-	f.DurationVar(&flags.time, "time", 0, "`DURATION`, such as 2m, after which no run of a candidate begins: the answer then has what was found until then, and depends on the speed of the machine")
+	f.DurationVar(&flags.time, "time", 0, "`DURATION`, such as 2m, after which the search ends: the answer has what was found until then, some more runs that explain it, and depends on the speed of the machine; 0 for no bound")
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a run must hold")
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,7 +83,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 // pick finds the release.
 func (r *Imported) pick(e *evidence, o *ImportOptions) error {
 	r.release = o.Release
-	version := e.collected.version()
+	version := cmp.Or(e.version, e.collected.version())
 	if r.release == nil && version != "" {
 		r.release, _ = rules.For(version)
 		if note := rules.Note(version); note != "" {
@@ -163,8 +164,9 @@ type builder struct {
 	*load
 	*placement
 	*Imported
-	name    string
-	senders []*sender // of each FlowSchema of the load
+	name      string
+	senders   []*sender // of each FlowSchema of the load
+	disagrees bool      // its runs, with the series
 }
 
 func (b *builder) checkFlows(flows map[string]int) error {
@@ -237,6 +239,14 @@ func mapping(fields ...any) *yaml.Node {
 	return n
 }
 
+func (b *builder) description() string {
+	text := fmt.Sprintf("Made of metrics from %s to %s. Each workload is a FlowSchema; its clients are its flows, whose number is assumed.", b.Imported.From, b.Imported.To)
+	if b.disagrees {
+		text += " Its runs do not agree with the series: do not rely on what they say of a change."
+	}
+	return text
+}
+
 // scenario returns the text of the scenario with so many flows of each FlowSchema.
 func (b *builder) scenario(flows []int) (string, error) {
 	lead := b.lead()
@@ -283,7 +293,7 @@ func (b *builder) scenario(flows []int) (string, error) {
 	}
 	fitted.SetField(spec, "workload", workloads)
 	doc := mapping("apiVersion", scenario.APIVersion, "kind", scenario.Kind,
-		"metadata", mapping("name", b.name, "description", fmt.Sprintf("Made of metrics from %s to %s. Each workload is a FlowSchema; its clients are its flows, whose number is assumed.", b.Imported.From, b.Imported.To)),
+		"metadata", mapping("name", b.name, "description", b.description()),
 		"spec", spec)
 	doc.HeadComment = "# Made of metrics; import.json says what is known and what is assumed. Rates of stages are those of one client."
 	var text bytes.Buffer

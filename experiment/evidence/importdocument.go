@@ -37,7 +37,7 @@ func (r *Imported) verdict() (sentences []string) {
 		with = fmt.Sprintf(" with %s", chosen.inWords())
 	}
 	if f := chosen.worst(); f != nil {
-		sentences = append(sentences, fmt.Sprintf("The run does not agree with the series%s: %s.", with, f.differs()))
+		sentences = append(sentences, fmt.Sprintf("The run does not agree with the series%s: %s. Do not rely on what it says of a change.", with, f.differs()))
 	} else {
 		sentences = append(sentences, fmt.Sprintf("The run agrees with the series%s.", with))
 	}

@@ -184,6 +184,7 @@ func (b *builder) compare(ctx context.Context, o *ImportOptions) error {
 		return err
 	}
 	r, fewest := b.Imported, math.MaxInt
+	var chosen assumption
 	for _, a := range b.assumptions(o.Flows) {
 		text, err := b.scenario(a.flows)
 		if err != nil {
@@ -212,10 +213,13 @@ func (b *builder) compare(ctx context.Context, o *ImportOptions) error {
 		}
 		run.Agrees = differ == 0
 		if r.Runs = append(r.Runs, run); differ < fewest || differ == fewest && a.name == middle {
-			fewest, r.Chosen, r.scenario, r.objects = differ, len(r.Runs)-1, text, objects
+			fewest, r.Chosen, r.scenario, r.objects, chosen = differ, len(r.Runs)-1, text, objects, a
 		}
 	}
-	return nil
+	if b.disagrees = fewest > 0; b.disagrees {
+		r.scenario, err = b.scenario(chosen.flows)
+	}
+	return err
 }
 
 // run runs a scenario, and returns the metrics of its server in the time of the series.

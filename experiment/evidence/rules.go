@@ -287,7 +287,10 @@ func (m *mechanism) decide() {
 	gaveBack := l.current.known() && l.current.most > l.nominal.most && l.current.least < lentSeats*l.current.most
 	lent := l.current.known() && l.nominal.known() && l.current.least < lentSeats*l.nominal.least
 	atUpper := l.current.known() && l.upper.known() && l.current.most >= l.upper.least && l.upper.least < 0.99*m.serverSeats()
-	demand := []result.Kind{result.BySeats, result.ByHand, result.ByRetries}
+	demand := []result.Kind{result.BySeats, result.ByHand}
+	if l.rejected > 0 || l.uncounted { // else nothing was sent again
+		demand = append(demand, result.ByRetries)
+	}
 	if gaveBack && !lent {
 		m.say("Its limit was between %s and %s: it had borrowed seats, and gave some back.", format.Number(l.current.least), seatsText(l.current.most))
 	}
@@ -299,7 +302,11 @@ func (m *mechanism) decide() {
 		m.is(result.ByDemand, append([]result.Kind{result.ByExecution, result.ByWideLists}, demand...)...)
 		m.cause.Confirm = "all levels at once if the server is slow; else who sends: " + dumpRequests
 	case grew:
-		m.is(result.ByExecution, result.ByDemand, result.BySeats, result.ByHand, result.ByRetries)
+		or := append([]result.Kind{result.ByDemand}, demand...)
+		if held {
+			or = append(or, result.ByWideLists)
+		}
+		m.is(result.ByExecution, or...)
 		m.cause.Confirm = "the same at all levels at once, and the latencies of etcd and of webhooks in the metrics of the server"
 	case rejects && l.width.known() && l.wider > 0 && l.nominal.known() && l.width.value() > l.nominal.most/2:
 		m.is(result.ByWideLists, result.BySeats, result.ByDemand)

@@ -64,7 +64,11 @@ type collected struct {
 	files    int
 	nameless int // series without a name
 	names    map[string]int
+	absurd   map[string]float64 // values that are left out, by their file and metric
 }
+
+// mostValue is the greatest value of a metric of a server that is taken for one.
+const mostValue = 1e15
 
 // untimedScrape is a snapshot without a time.
 type untimedScrape struct {
@@ -92,6 +96,14 @@ func (c *collected) file(source *incident.Source) *file {
 
 // add adds a sample. The time is 0 if it is not known.
 func (f *file) add(name string, all map[string]string, atMs int64, value float64) {
+	if math.Abs(value) > mostValue {
+		if f.absurd == nil {
+			f.absurd = map[string]float64{}
+		}
+		of := f.source.File + ": " + name
+		f.absurd[of] = max(f.absurd[of], math.Abs(value))
+		return
+	}
 	var own, others []string
 	client := strings.HasPrefix(name, restClient)
 	for _, label := range slices.Sorted(maps.Keys(all)) {
@@ -165,6 +177,9 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 		}
 	}
 	groups, order, strange := c.processes(false)
+	for _, of := range slices.Sorted(maps.Keys(c.absurd)) {
+		strange = append(strange, fmt.Sprintf("%s has the value %g, which no server has counted: such values are left out", of, c.absurd[of]))
+	}
 	started := map[string][]*server{}
 	for _, key := range order {
 		instance, _, _ := strings.Cut(key, "\n")

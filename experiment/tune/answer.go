@@ -417,7 +417,7 @@ func (a *Answer) eliminated() {
 		} else if e.Because == "" && a.Selected != nil {
 			e.Because = "costs more than a change that holds"
 		} else if e.Because == "" {
-			e.Because = "the budget was used up"
+			e.Because = "the budget or the time was used up"
 		}
 		if t.Runs > 0 || len(c.family.all) == 1 {
 			a.Eliminated = append(a.Eliminated, e)
