@@ -13,6 +13,7 @@ import (
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 	"apfsim/reports/result"
+	"apfsim/sim/scenario/loader"
 	"apfsim/sim/trace/requests"
 )
 
@@ -24,10 +25,11 @@ type diagnoseFlags struct {
 	importFlags
 	client, form, failOn string
 	verbose              bool
+	cluster              *kubectl // has the objects and the release of a log, if no file has; nil for none
 }
 
-func newDiagnose() *cobra.Command {
-	flags := diagnoseFlags{importFlags: importFlags{logs: "auto"}}
+func newDiagnose(cluster *kubectl) *cobra.Command {
+	flags := diagnoseFlags{importFlags: importFlags{logs: "auto"}, cluster: cluster}
 	cmd := &cobra.Command{
 		Use:   "diagnose [SERVER=]FILE...",
 		Short: "Say who was hurt in the logs of a server, by whom, when and how",
@@ -97,6 +99,12 @@ func runDiagnose(cmd *cobra.Command, args []string, flags *diagnoseFlags) error 
 	}
 	for _, note := range notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+	}
+	if flags.cluster != nil && len(flags.config) == 0 {
+		if err := flags.cluster.read(cmd, "version"); err != nil {
+			return err
+		}
+		flags.config = []string{loader.Stdin}
 	}
 	options, err := flags.options(cmd, args)
 	if err != nil {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -35,6 +35,7 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	options := evidence.ImportOptions{Server: flags.server, Name: fit.ScenarioName(filepath.Base(files.Canonical(flags.out)))}
 	var wrong []error
 	var read []string
+	var packed packedObjects
 	for _, name := range notOfSeries {
 		if cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: is about logs, and the scenario is made from metrics", name))
@@ -69,16 +70,20 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 				options.Files = append(options.Files, f.File)
 				read = append(read, f.arg)
 			case incident.Objects:
-				name, err := f.readable()
-				if err != nil {
+				if !f.inside {
+					flags.config = append(flags.config, f.Name)
+				} else if err := packed.add(&f.File); err != nil {
 					wrong = append(wrong, fmt.Errorf("%s: %w", f.Name, err))
 				}
-				flags.config = append(flags.config, name)
 			case incident.AuditLog, incident.HTTPLog, incident.Other, incident.Empty:
 				wrong = append(wrong, fmt.Errorf("%s: is %s; want metrics of a server, or its flow-control objects", f.Name, evidence.Words(f.Kind)))
 			default:
 				notes = append(notes, fmt.Sprintf("%s: is %s, which is not used", f.Name, evidence.Words(f.Kind)))
 			}
+		}
+		if packed.text.Len() > 0 {
+			loader.ReplaceStdin(packed.name, packed.text.Bytes())
+			flags.config = append(flags.config, loader.Stdin)
 		}
 		for _, note := range notes {
 			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %s\n", note)
@@ -134,19 +139,25 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	return render.Text(cmd.OutOrStdout(), document, format.TextOptions{Width: 100})
 }
 
-// readable returns the name by which objects can be read. Those in an archive take the place of standard input.
-func (f *recognizedFile) readable() (name string, err error) {
-	if !f.inside {
-		return f.Name, nil
-	}
+// packedObjects are flow-control objects in archives. They take the place of standard input, as a reader of objects opens files only.
+type packedObjects struct {
+	name string // of the first file
+	text bytes.Buffer
+}
+
+func (p *packedObjects) add(f *evidence.File) error {
 	r, err := f.Open()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer r.Close()
-	text, err := io.ReadAll(r)
-	loader.ReplaceStdin(f.Name, text)
-	return loader.Stdin, err
+	if p.name == "" {
+		p.name = f.Name
+	} else {
+		p.text.WriteString("\n---\n")
+	}
+	_, err = p.text.ReadFrom(r)
+	return err
 }
 
 // parseFlows reads SCHEMA=N.

@@ -171,7 +171,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		}
 		root.AddCommand(commands...)
 	}
-	group("Begin with:", newConfig(), newExplain(), newRun(), newDiagnose())
+	group("Begin with:", newConfig(), newExplain(), newRun(), newDiagnose(nil))
 	group("Decide with:", newCompare(), newSweep(), newTune(), newUpgrade())
 	group("Bring and share:", newImport(), newScenarios(), newServe(), newCollisions())
 	const advanced = "Advanced:"

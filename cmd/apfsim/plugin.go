@@ -2,24 +2,23 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"apfsim/core/rules"
+	"apfsim/experiment/evidence"
+	"apfsim/internal/input"
 	"apfsim/sim/scenario/loader"
 )
 
 // pluginProgram is the name under which kubectl finds the program as its plugin: kubectl apf runs kubectl-apf.
 const pluginProgram = "kubectl-apf"
-
-// flowControlObjects are the resources that configure flow control, as kubectl names them.
-const flowControlObjects = "flowschemas,prioritylevelconfigurations"
 
 // isPlugin says whether the program is called as the plugin of kubectl, by the path with which it was started.
 func isPlugin(program string) bool {
@@ -44,13 +43,13 @@ servers, with kubectl. It changes nothing in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newCollect(&context), newConfig(), newDiagnose(), newExplain(), newTop(&context), newUpgrade(), newVersion(), newWho(&context))
+	root.AddCommand(newCollect(&context), newConfig(), newDiagnose(&context), newExplain(), newTop(&context), newUpgrade(), newVersion(), newWho(&context))
 	finish(root)
 	f := root.PersistentFlags()
 	f.StringVar(&context.context, "context", "", "`NAME` of the context of the kubeconfig that is used instead of the current one")
 	f.StringVar(&context.kubeconfig, "kubeconfig", "", "`FILE` with the kubeconfig, as for kubectl")
 	for path, release := range map[string]string{
-		"diagnose": "version", "explain": "version", "config validate": "version", "config lint": "version",
+		"explain": "version", "config validate": "version", "config lint": "version",
 		"config seats": "version", "config diff": "from", "upgrade": "from",
 	} {
 		cmd, _, err := root.Find(strings.Fields(path))
@@ -88,36 +87,48 @@ func (k *kubectl) serve(cmd *cobra.Command, release string) {
 		if ofFlag {
 			given = cmd.Flags().Changed("config")
 		}
-		if list, err := cmd.Flags().GetBool("rules"); given || err == nil && list || needsNoCluster(cmd, args) {
+		if list, err := cmd.Flags().GetBool("rules"); given || err == nil && list {
 			return run(cmd, args)
 		}
-		if err := k.setRelease(cmd, release); err != nil {
+		if err := k.read(cmd, release); err != nil {
 			return err
 		}
-		text, err := k.output(cmd, "get", flowControlObjects, "-o", "yaml")
-		if err != nil {
-			return fmt.Errorf("%w; the command also reads files, see '%s --help'", err, cmd.CommandPath())
-		}
-		loader.ReplaceStdin("the output of kubectl", text)
 		if !ofFlag {
 			return run(cmd, []string{loader.Stdin})
 		}
 		if err := cmd.Flags().Set("config", loader.Stdin); err != nil {
 			return err
 		}
-		cmd.Flags().Lookup("config").Changed = false // nobody gave it, so that it is no mistake where it is not used
 		return run(cmd, args)
 	}
 }
 
-// needsNoCluster says whether a diagnosis is of files that say themselves what they are of: metrics, dumps, and all that is in a
-// folder or an archive.
-func needsNoCluster(cmd *cobra.Command, args []string) bool {
-	if cmd.Name() != "diagnose" || slices.Contains(args, "-") {
-		return false
+// read makes loader.Stdin the objects of the cluster, and sets the flag for the release to that of the servers.
+func (k *kubectl) read(cmd *cobra.Command, release string) error {
+	if err := k.setRelease(cmd, release); err != nil {
+		return err
 	}
-	all, _, err := recognizeFiles(cmd, args)
-	return err == nil && all.withoutRequests()
+	text, err := k.objects(cmd.Context(), cmd)
+	if err != nil {
+		return fmt.Errorf("%w; the command also reads files, see '%s --help'", err, cmd.CommandPath())
+	}
+	loader.ReplaceStdin("the output of kubectl", text)
+	return nil
+}
+
+// objects returns the flow-control objects of the cluster.
+func (k *kubectl) objects(ctx context.Context, cmd *cobra.Command) ([]byte, error) {
+	return k.output(ctx, cmd, "get", "flowschemas,prioritylevelconfigurations", "-o", "yaml")
+}
+
+// asker asks the servers of the cluster.
+func (k *kubectl) asker(ctx context.Context, cmd *cobra.Command) evidence.Asker {
+	return func(path string) ([]byte, error) {
+		if path == "" {
+			return k.objects(ctx, cmd)
+		}
+		return k.output(ctx, cmd, "get", "--raw", path)
+	}
 }
 
 // mostOutput bounds what is read of an answer of kubectl.
@@ -130,7 +141,7 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 			return nil
 		}
 	}
-	text, err := k.output(cmd, "version", "-o", "json")
+	text, err := k.output(cmd.Context(), cmd, "version", "-o", "json")
 	if err != nil {
 		return fmt.Errorf("%w; the command also reads files, see '%s --help'", err, cmd.CommandPath())
 	}
@@ -150,14 +161,14 @@ func (k *kubectl) setRelease(cmd *cobra.Command, flag string) error {
 }
 
 // output runs kubectl and returns what it prints. Its messages go to those of the command.
-func (k *kubectl) output(cmd *cobra.Command, args ...string) ([]byte, error) {
+func (k *kubectl) output(ctx context.Context, cmd *cobra.Command, args ...string) ([]byte, error) {
 	if k.context != "" {
 		args = append(args, "--context="+k.context)
 	}
 	if k.kubeconfig != "" {
 		args = append(args, "--kubeconfig="+k.kubeconfig)
 	}
-	call := exec.CommandContext(cmd.Context(), "kubectl", args...)
+	call := exec.CommandContext(ctx, "kubectl", args...)
 	var answer bounded
 	call.Stdout, call.Stderr = &answer, cmd.ErrOrStderr()
 	err := call.Run()
@@ -174,7 +185,7 @@ type bounded struct{ bytes.Buffer }
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > mostOutput {
-		return 0, fmt.Errorf("the answer has more than %d MiB", mostOutput>>20)
+		return 0, &input.TooLong{Most: mostOutput}
 	}
 	return b.Buffer.Write(p)
 }

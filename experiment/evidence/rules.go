@@ -393,7 +393,7 @@ func (m *mechanism) decide() {
 }
 
 // dumpRequests is the one source that names users without an audit log.
-const dumpRequests = "kubectl get --raw '/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1'"
+const dumpRequests = "kubectl get --raw '" + dumpsPath + "dump_requests" + withDetails + "'"
 
 func seatsText(n float64) string {
 	if n == 1 {
