@@ -3,7 +3,7 @@ package rules
 // release is a minor release with flow control.
 type release struct {
 	minor   int
-	patches int          // the number of its newest patch release; unreleased if there is none yet
+	patches int          // the number of its newest patch release, or unreleased
 	change  func(*Rules) // what it decides differently from the release before it; nil if that is nothing
 }
 

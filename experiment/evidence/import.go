@@ -1,10 +1,10 @@
 package evidence
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +21,7 @@ import (
 	"apfsim/experiment/fit"
 	fitted "apfsim/experiment/fit/shape"
 	"apfsim/experiment/incident"
+	"apfsim/lint/metrics"
 	"apfsim/reports/format"
 	"apfsim/sim/scenario"
 )
@@ -57,9 +58,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.pick(e, &o); err != nil {
-		return nil, err
-	}
+	r.pick(e, &o)
 	l, err := newLoad(s)
 	if err != nil {
 		return nil, err
@@ -81,10 +80,13 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 }
 
 // pick finds the release.
-func (r *Imported) pick(e *evidence, o *ImportOptions) error {
-	r.release = o.Release
+func (r *Imported) pick(e *evidence, o *ImportOptions) {
 	version := cmp.Or(e.version, e.collected.version())
-	if r.release == nil && version != "" {
+	switch r.release = o.Release; {
+	case r.release != nil:
+	case version == "":
+		r.note("The series do not say the release of the server, which is taken as %s; --version says another.", rules.Default().Version)
+	default:
 		r.release, _ = rules.For(version)
 		if note := rules.Note(version); note != "" {
 			r.note("%s.", note)
@@ -92,14 +94,11 @@ func (r *Imported) pick(e *evidence, o *ImportOptions) error {
 		if r.release == nil {
 			r.note("The series are of Kubernetes %s, which is not supported: the scenario is of %s.", version, rules.Default().Version)
 		}
-	} else if r.release == nil {
-		r.note("The series do not say the release of the server, which is taken as %s; --version says another.", rules.Default().Version)
 	}
 	if r.release == nil {
 		r.release = rules.Default()
 	}
 	r.KubernetesVersion = r.release.Version
-	return nil
 }
 
 // choose returns the metrics of the server, in the time that is wanted.
@@ -119,8 +118,8 @@ func (r *Imported) choose(c *collected, o *ImportOptions) (*server, error) {
 		names = append(names, s.name)
 		n := 0.0
 		if from, to := s.window(); !s.sinceStart() {
-			for _, name := range []string{"dispatched_requests_total", "request_wait_duration_seconds_count"} {
-				x, _ := s.during("apiserver_flowcontrol_"+name, from, to, func(*series) bool { return true })
+			for _, name := range []string{metrics.DispatchedTotal, metrics.WaitSeconds + "_count"} {
+				x, _ := s.during(name, from, to, func(*series) bool { return true })
 				n = max(n, x)
 			}
 		}
@@ -136,7 +135,7 @@ func (r *Imported) choose(c *collected, o *ImportOptions) (*server, error) {
 	case best.sinceStart():
 		return fail("%s: one scrape has no rates, as it counts since the start of the server; want a second one of the same process, a minute later, or a series", best.fileNames())
 	case best.ordered:
-		return fail("%s: the scrapes do not say when they were taken; want a series with times, or scrapes with %s of 1.25 or later", best.fileNames(), "apiserver_flowcontrol_priority_level_seat_utilization")
+		return fail("%s: the scrapes do not say when they were taken; want a series with times, or scrapes with %s of 1.25 or later", best.fileNames(), metrics.SeatUtilization)
 	}
 	if len(all) > 1 {
 		r.note("The series are of %d servers. The scenario is of one, %s, which has the most requests unless --server says another; the others are %s.", len(all), best.name,
@@ -174,7 +173,7 @@ func (b *builder) checkFlows(flows map[string]int) error {
 	for _, s := range b.load.schemas {
 		names = append(names, s.schema)
 	}
-	for _, name := range slices.Sorted(keysOf(flows)) {
+	for _, name := range slices.Sorted(maps.Keys(flows)) {
 		i := slices.Index(names, name)
 		switch {
 		case i < 0:
@@ -187,16 +186,6 @@ func (b *builder) checkFlows(flows map[string]int) error {
 		return &incident.WrongChoice{Message: strings.Join(wrong, "\n")}
 	}
 	return nil
-}
-
-func keysOf[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 const (
@@ -285,7 +274,7 @@ func (b *builder) scenario(flows []int) (string, error) {
 	fitted.SetField(spec, "allowUnknownResources", fitted.ValueNode(true))
 	if len(resources) > 0 {
 		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, name := range slices.Sorted(keysOf(resources)) {
+		for _, name := range slices.Sorted(maps.Keys(resources)) {
 			list.Content = append(list.Content, fitted.ValueNode(resources[name]))
 		}
 		list.HeadComment = "# Lists have the seats of the series by the limit in their query."
@@ -296,14 +285,11 @@ func (b *builder) scenario(flows []int) (string, error) {
 		"metadata", mapping("name", b.name, "description", b.description()),
 		"spec", spec)
 	doc.HeadComment = "# Made of metrics; import.json says what is known and what is assumed. Rates of stages are those of one client."
-	var text bytes.Buffer
-	encoder := yaml.NewEncoder(&text)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(doc); err != nil {
+	text, err := fitted.Text(doc)
+	if err != nil {
 		return "", fmt.Errorf("the scenario cannot be written: %w", err)
 	}
-	return text.String(), nil
+	return string(text), nil
 }
 
 // distribution returns durations in the format of a scenario.

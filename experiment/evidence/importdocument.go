@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"apfsim/reports/format"
@@ -34,7 +35,7 @@ func (r *Imported) verdict() (sentences []string) {
 	chosen := &r.Runs[r.Chosen]
 	with := ""
 	if len(r.Runs) > 1 {
-		with = fmt.Sprintf(" with %s", chosen.inWords())
+		with = fmt.Sprintf(" with %s", r.inWords(chosen))
 	}
 	if f := chosen.worst(); f != nil {
 		sentences = append(sentences, fmt.Sprintf("The run does not agree with the series%s: %s. Do not rely on what it says of a change.", with, f.differs()))
@@ -46,9 +47,9 @@ func (r *Imported) verdict() (sentences []string) {
 		switch run := &r.Runs[i]; {
 		case i == r.Chosen:
 		case run.Agrees:
-			agree = append(agree, run.inWords())
+			agree = append(agree, r.inWords(run))
 		default:
-			differ = append(differ, run.inWords())
+			differ = append(differ, r.inWords(run))
 		}
 	}
 	if len(agree) > 0 {
@@ -78,14 +79,18 @@ func (f *Figure) differs() string {
 }
 
 // inWords names an assumption in a sentence.
-func (r *ImportedRun) inWords() string {
-	switch r.Flows {
+func (r *Imported) inWords(run *ImportedRun) string {
+	of := " for each FlowSchema"
+	if slices.ContainsFunc(r.Workloads, func(w ImportedWorkload) bool { return w.Flows > 0 }) {
+		of = " for each other FlowSchema"
+	}
+	switch run.Flows {
 	case "requests":
 		return "as many flows as requests"
 	case "1":
-		return "1 flow for each FlowSchema"
+		return "1 flow" + of
 	}
-	return r.Flows + " flows for each FlowSchema"
+	return run.Flows + " flows" + of
 }
 
 func (f *Figure) text(x float64) string {

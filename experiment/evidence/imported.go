@@ -241,7 +241,7 @@ func (b *builder) run(ctx context.Context, sc *scenario.Scenario, progress forma
 	}
 	servers, _, _ := e.collected.servers()
 	s := servers[0]
-	fromMs := b.start().Add(b.lead()).UnixMilli() // in old releases, the first sample has no values, and is none
+	fromMs := b.start().Add(b.lead()).UnixMilli() // an old release reports nothing at first, so that the sample at 0 is missing
 	from := slices.IndexFunc(s.atMs, func(at int64) bool { return at >= fromMs })
 	return s.cut(from, len(s.atMs)-1), nil
 }

@@ -110,7 +110,7 @@ func (s *server) between(fromMs, toMs int64) (part *server, notes []string) {
 	part = s.cut(best[0], best[1])
 	if restarts := len(s.restarts); restarts > 0 {
 		notes = append(notes, fmt.Sprintf("The counters began anew %s: the scenario is of the longest time without that, from %s to %s.",
-			times(restarts), clock(part.atMs[0]), clock(part.atMs[len(part.atMs)-1])))
+			format.Times(int64(restarts)), clock(part.atMs[0]), clock(part.atMs[len(part.atMs)-1])))
 	}
 	return part, notes
 }
@@ -120,13 +120,6 @@ func (s *server) lengthOf(part [2]int) int64 {
 		return 0
 	}
 	return s.atMs[part[1]] - s.atMs[part[0]]
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return format.Whole(int64(n)) + " times"
 }
 
 // newLoad returns the load of a server. The error says what the series lack.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"apfsim/core/rules"
 	"apfsim/experiment/incident"
 	"apfsim/lint/metrics"
 	"apfsim/reports/format"
@@ -116,9 +117,7 @@ func (e *evidence) concludeMetrics() {
 func (c *collected) version() (version string) {
 	for id := range c.labels {
 		if id.name == buildInfo {
-			v, _, _ := strings.Cut(strings.TrimPrefix(c.labels[id]["git_version"], "v"), "-")
-			v, _, _ = strings.Cut(v, "+")
-			version = max(version, v)
+			version = max(version, rules.Canonical(c.labels[id]["git_version"]))
 		}
 	}
 	return version

@@ -206,7 +206,7 @@ func (p *placement) sender(s *schemaLoad) *sender {
 	return p.find(own, wide)
 }
 
-// find returns a sender whose requests a FlowSchema takes, nil if there is none. It prefers a rule with lists, if they are wanted.
+// find returns a sender whose requests a FlowSchema takes, or nil. It prefers a rule with lists, if they are wanted.
 func (p *placement) find(schema *config.FlowSchema, lists bool) (best *sender) {
 	for _, part := range space.PartsOf(schema) {
 		verbs := []string{"get", "list", "create", "update", "patch", "delete", "deletecollection", "post", "watch"}

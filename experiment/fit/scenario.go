@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path/filepath"
@@ -66,14 +65,11 @@ func (f *fitter) scenario() ([]byte, error) {
 
 // text returns the text of the scenario as it is.
 func (f *fitter) text() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	if err := encoder.Encode(f.base.Document); err != nil {
+	text, err := shape.Text(f.base.Document)
+	if err != nil {
 		return nil, fmt.Errorf("the fitted scenario cannot be written: %w", err)
 	}
-	return b.Bytes(), nil
+	return text, nil
 }
 
 // workload fits a workload of one or several kinds of requests, with the observations and the statistics of all of

@@ -143,8 +143,7 @@ func (s *Settings) readMetrics(name string) (nominal map[string]int, version str
 		}
 	}
 	for _, sample := range samples.ByName["kubernetes_build_info"] {
-		version, _, _ = strings.Cut(strings.TrimPrefix(sample.Label("git_version"), "v"), "-")
-		version, _, _ = strings.Cut(version, "+")
+		version = rules.Canonical(sample.Label("git_version"))
 	}
 	if len(s.store) == 0 && len(nominal) == 0 && version == "" {
 		return nil, "", fmt.Errorf("%s has neither %s nor apiserver_resource_objects; use the output of 'kubectl get --raw /metrics'", name, limits)

@@ -48,7 +48,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// start starts the browser of the tests, if there is none yet, and returns its context.
+// start returns the context of the browser of the tests, which the first of them starts.
 func start(t *testing.T, program string) context.Context {
 	t.Helper()
 	shared.mu.Lock()

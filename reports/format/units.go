@@ -305,6 +305,14 @@ func Significant(x float64, n int) string {
 // PercentTick writes a share as a percentage on an axis, where 0 is "0 %" and nothing is below 0.01 %.
 func PercentTick(share float64) string { return Digits(share*100) + " %" }
 
+// Times writes how often something happened: "once", "3 times".
+func Times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return Whole(n) + " times"
+}
+
 // Whole writes a count with all digits, in groups of three from 10 000 on: 9500, 84 520.
 func Whole(n int64) string {
 	text := strconv.FormatInt(n, 10)

@@ -268,7 +268,7 @@ func (d *diagnosis) describe(c *cause) {
 			}
 		}
 		c.Figures = append(c.Figures, figure("killed", float64(killed)), result.Figure{Name: "mostMemory", Value: float64(peak), Unit: "bytes"})
-		c.Sentence = fmt.Sprintf("A server was killed %s, as it needed more memory than there is; %s %s lost or refused.", timesText(killed), n, were)
+		c.Sentence = fmt.Sprintf("A server was killed %s, as it needed more memory than there is; %s %s lost or refused.", format.Times(killed), n, were)
 	case result.ByStoppedServer:
 		down := int64(0)
 		for _, m := range s.Timeline {
@@ -292,13 +292,6 @@ func (d *diagnosis) describe(c *cause) {
 	default:
 		c.Sentence = fmt.Sprintf("%s of %s %s not answered in time, as their executions take that long.", n, who, were)
 	}
-}
-
-func timesText(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return format.Whole(n) + " times"
 }
 
 // inFlightLimit returns the cause of rejections by the limits of requests in flight, nil without.

@@ -19,7 +19,7 @@ var (
 		return fmt.Sprintf("%s of the requests of %s %s never sent, because of its own rate limit", ShareText(j.NeverSent, j.Arrived+j.NeverSent), name, Were(j.NeverSent))
 	}}
 	leadersLostEffect = effect{"leaders lost", 0, 0, "", 1, func(j *result.Judged) float64 { return float64(j.LeadersLost) }, nil, func(name string, j *result.Judged) string {
-		return fmt.Sprintf("leaders of %s lost their leases %s", name, timesText(j.LeadersLost))
+		return fmt.Sprintf("leaders of %s lost their leases %s", name, format.Times(j.LeadersLost))
 	}}
 )
 
@@ -29,7 +29,7 @@ var noHarm = math.Inf(1)
 // events returns the effect of something of which any is a warning.
 func events(figure, text string, value func(*result.Judged) int64) effect {
 	return effect{figure, 0, noHarm, "", 1, func(j *result.Judged) float64 { return float64(value(j)) }, nil, func(name string, j *result.Judged) string {
-		return fmt.Sprintf(text, name, timesText(value(j)))
+		return fmt.Sprintf(text, name, format.Times(value(j)))
 	}}
 }
 
@@ -137,7 +137,7 @@ func (d *diagnosis) lostLeaders() (found []cause) {
 			spent.Add(&w.Levels[k].Spent, 1)
 		}
 		c := cause{Cause: result.Cause{Kind: d.slowest(&spent), FromNs: d.Summary.WarmupNs, ToNs: d.Summary.DurationNs, Workloads: []string{w.name}, Figures: w.figures()}, notServed: float64(w.lost), main: true}
-		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s: %s.", w.name, timesText(w.lost), Clause(&c.Cause))
+		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s: %s.", w.name, format.Times(w.lost), Clause(&c.Cause))
 		found = append(found, c)
 	}
 	return found
@@ -211,7 +211,7 @@ func (d *diagnosis) clientLimit(index int, first *seen) cause {
 	who, its := format.Listed(c.Workloads, 3, ""), fmt.Sprintf("own limit of %s/s, burst %d", format.Number(limit.QPS), limit.Burst)
 	switch {
 	case lost > 0:
-		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s, as requests waited up to %s for their %s", who, timesText(lost), format.Duration(float64(most)), its)
+		c.Sentence = fmt.Sprintf("Leaders of %s lost their leases %s, as requests waited up to %s for their %s", who, format.Times(lost), format.Duration(float64(most)), its)
 	default:
 		c.Sentence = fmt.Sprintf("%s waited %s for %s %s", who, format.Duration(float64(most)), map[bool]string{true: "its", false: "their"}[len(c.Workloads) == 1], its)
 		if neverSent > 0 {

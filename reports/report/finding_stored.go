@@ -44,7 +44,7 @@ func relistsText(s *result.Summary, w *result.Group) (p parts) {
 	var reasons []string
 	relists := metric.Named("relists")
 	for _, r := range n.Reasons {
-		reasons = append(reasons, fmt.Sprintf("%s because %s", times(r.Count), relists.Reasons[relists.ReasonIndex(r.Reason)].Help))
+		reasons = append(reasons, fmt.Sprintf("%s because %s", format.Times(r.Count), relists.Reasons[relists.ReasonIndex(r.Reason)].Help))
 	}
 	p.add("informers listed all their objects again %s", strings.Join(reasons, ", "))
 	return append(p, mostText(s, n)...)
@@ -55,7 +55,7 @@ func leadersText(s *result.Summary, w *result.Group) (p parts) {
 	if n == nil {
 		return nil
 	}
-	p.add("leaders lost their leases %s, as no renewal succeeded in time", times(n.Count))
+	p.add("leaders lost their leases %s, as no renewal succeeded in time", format.Times(n.Count))
 	p = append(p, mostText(s, n)...)
 	if gained := w.Clients.Noted("leaderless"); gained != nil && gained.Time != nil {
 		p.add("longest time without a leader %s", format.Duration(float64(gained.Time.MaxNs)))
@@ -68,7 +68,7 @@ func nodesText(s *result.Summary, w *result.Group) (p parts) {
 	if n == nil {
 		return nil
 	}
-	p.add("nodes became not ready %s, as neither their leases nor their status were renewed in time", times(n.Count))
+	p.add("nodes became not ready %s, as neither their leases nor their status were renewed in time", format.Times(n.Count))
 	p = append(p, mostText(s, n)...)
 	if ready := w.Clients.Noted("notReady"); ready != nil && ready.Time != nil {
 		p.add("%s became ready again, after %s at most", format.Quantity(ready.Count), format.Duration(float64(ready.Time.MaxNs)))
@@ -141,12 +141,4 @@ func slowText(st *result.Stored) string {
 		resources = append(resources, fmt.Sprintf("%s %s", r.Resource, format.Quantity(r.Count)))
 	}
 	return fmt.Sprintf("watches closed because their clients read too slowly: %s", strings.Join(resources, ", "))
-}
-
-// times writes how often something happened.
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return format.Quantity(n) + " times"
 }

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,16 @@ import (
 
 	"apfsim/reports/format"
 )
+
+// Text returns the text of a scenario.
+func Text(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	err := encoder.Encode(n)
+	return b.Bytes(), err
+}
 
 // NodeField returns the value of a field, nil if there is none.
 func NodeField(mapping *yaml.Node, name string) *yaml.Node {

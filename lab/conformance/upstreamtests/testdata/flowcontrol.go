@@ -122,6 +122,7 @@ func ourAttributes(info *request.RequestInfo) *classify.Attributes {
 
 type watchTrackerFields struct{ ours *estimate.Estimator }
 
+// NewWatchTracker returns one that counts watches as core does.
 func NewWatchTracker() WatchTracker {
 	return &watchTracker{watchTrackerFields: watchTrackerFields{estimate.NewEstimator(fcrequest.OurRules(), nil)}}
 }

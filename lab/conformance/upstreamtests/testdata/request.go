@@ -18,20 +18,23 @@ import (
 	"apfsim/core/rules"
 )
 
+// SeatsTimesDuration is core's.
 func SeatsTimesDuration(seats float64, duration time.Duration) SeatSeconds {
 	return SeatSeconds(estimate.SeatsTimesDuration(seats, int64(duration)))
 }
 
+// DurationPerSeat is core's.
 func (ss SeatSeconds) DurationPerSeat(seats float64) time.Duration {
 	return time.Duration(estimate.SeatSeconds(ss).DurationPerSeat(seats))
 }
 
+// MaxSeats is core's.
 func (we *WorkEstimate) MaxSeats() int {
 	return estimate.Work{InitialSeats: int(we.InitialSeats), FinalSeats: int(we.FinalSeats)}.MaxSeats()
 }
 
-// NewWorkEstimator estimates each request as at a server that has the given statistics and watches. A request that
-// nobody has read is upstream's: in core there is none.
+// NewWorkEstimator estimates each request as at a server that has the given statistics and watches. A request without
+// RequestInfo is estimated by upstream, as core has no such requests.
 func NewWorkEstimator(objectCountFn statsGetterFunc, watchCountFn watchCountGetterFunc, config *WorkEstimatorConfig, maxSeatsFn maxSeatsFunc) WorkEstimatorFunc {
 	upstream := upstreamNewWorkEstimator(objectCountFn, watchCountFn, config, maxSeatsFn)
 	return func(r *http.Request, flowSchemaName, priorityLevelName string) WorkEstimate {

@@ -6,8 +6,10 @@ import (
 	"apfsim/core/dealer"
 )
 
+// DealerFields is added to upstream's Dealer.
 type DealerFields struct{ ours *dealer.Dealer }
 
+// RequiredEntropyBits is core's.
 func RequiredEntropyBits(deckSize, handSize int) int { return dealer.EntropyBits(deckSize, handSize) }
 
 // NewDealer takes what core takes. The tests compare the messages of errors, which are upstream's.
@@ -24,6 +26,7 @@ func NewDealer(deckSize, handSize int) (*Dealer, error) {
 	return d, nil
 }
 
+// Deal gives the cards that core deals.
 func (d *Dealer) Deal(hashValue uint64, pick func(int)) {
 	for _, card := range d.ours.Deal(hashValue, make([]int, d.handSize)) {
 		pick(card)
