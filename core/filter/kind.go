@@ -94,8 +94,8 @@ func (f *Filter) timeoutNs(a *classify.Attributes, asked string) int64 {
 }
 
 // waitLimitNs returns how long a request waits in a queue at most: a quarter of the time from its
-// receipt to its deadline, up to what the rules allow. A watch has no deadline, and the server's
-// timeout is used. If the rules have LazyWaitLimit, only the deadline itself ends the wait for certain.
+// receipt to its deadline, or another share (rules.WhatIf), up to what the rules allow. A watch has no deadline, and the
+// server's timeout is used. If the rules have LazyWaitLimit, only the deadline itself ends the wait for certain.
 func (f *Filter) waitLimitNs(isWatch bool, timeoutNs int64) int64 {
 	switch {
 	case f.settings.Rules.LazyWaitLimit:
@@ -103,7 +103,11 @@ func (f *Filter) waitLimitNs(isWatch bool, timeoutNs int64) int64 {
 	case isWatch:
 		timeoutNs = f.settings.RequestTimeoutNs
 	}
-	return min(f.settings.Rules.MaxWaitNs, timeoutNs/4)
+	limitNs := timeoutNs / 4
+	if share := f.settings.Rules.WhatIf.QueueWaitShare; share > 0 {
+		limitNs = int64(share * float64(timeoutNs))
+	}
+	return min(f.settings.Rules.MaxWaitNs, limitNs)
 }
 
 // route finds the route of the kind by the current configuration.

@@ -75,6 +75,7 @@ func (l *Level) derive(r *rules.Rules, serverLimit int, allShares float64) {
 func (l *Level) deriveLimits(r *rules.Rules, serverLimit int, allShares float64) {
 	spec := &l.object.Spec
 	l.seats.Exempt = spec.Type == config.TypeExempt && r.Exempt == rules.ExemptFirst
+	l.seats.Weight = r.WhatIf.BorrowingWeights.Of(l.Name())
 	if !r.Lending {
 		l.seats.Limits = seats.NewLimits(serverLimit, spec.Shares(), allShares, 0, 0, true)
 		l.seats.Current = l.seats.Nominal

@@ -42,6 +42,7 @@ type Rules struct {
 	// exempt.
 	ExemptProbes bool
 
+	WhatIf  WhatIf  // what no release does
 	Objects Objects // what a server knows of the objects of flow control
 	Server  Server  // how the process of a server starts, stops and answers
 	Storage Storage // what the storage and the watch caches of a server do

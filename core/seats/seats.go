@@ -57,7 +57,8 @@ const smoothing = 0.977
 // averages are NaN where rules.Rules.DemandNaN says so.
 type Level struct {
 	Limits
-	Exempt bool // the level is exempt, and gets what it uses before the others divide the rest (rules.ExemptFirst)
+	Exempt bool    // the level is exempt, and gets what it uses before the others divide the rest (rules.ExemptFirst)
+	Weight float64 // in the division of the seats, more than 0; used with rules.WhatIf.BorrowingWeights only
 
 	High               int     // highest demand in the last period, in seats
 	Average, Deviation float64 // of the demand in the last period longer than 0, in seats
@@ -110,6 +111,8 @@ func (l *Level) Target() float64 { return max(float64(l.low()), l.Smoothed) }
 //   - otherwise, if they are not enough for the lower bound of each level, each gets Min and the
 //     same fraction of the difference to its lower bound;
 //   - otherwise they are divided in proportion to the targets, as above.
+//
+// With rules.WhatIf.BorrowingWeights, levels of a greater weight are preferred, see [adjustByWeight].
 func Adjust(r *rules.Rules, levels []*Level) {
 	var nominal, exempt, least, low int // sums over the levels
 	for _, l := range levels {
@@ -131,12 +134,15 @@ func Adjust(r *rules.Rules, levels []*Level) {
 			l.Current = l.low()
 		case exemptFirst && remaining <= least:
 			l.Current = l.Min
-		case exemptFirst && remaining <= low:
+		case exemptFirst && remaining <= low && r.WhatIf.BorrowingWeights == nil:
 			part := float64(remaining-least) / float64(low-least)
 			l.Current = l.Min + int(math.Round(float64(l.low()-l.Min)*part))
 		default:
 			divided = append(divided, l)
 		}
+	}
+	if r.WhatIf.BorrowingWeights != nil && adjustByWeight(divided, exemptFirst && remaining <= low, remaining, nominal) {
+		return
 	}
 	demands := make([]demand, len(divided))
 	for i, l := range divided {
@@ -160,6 +166,41 @@ func Adjust(r *rules.Rules, levels []*Level) {
 	}
 }
 
+// adjustByWeight sets the current limits of levels whose weights count. The levels get their lower bounds, and share the
+// seats above these in proportion to weight and deficit, which is what a level lacks of its target or, if that is less,
+// of Max; none gets more than its deficit. If seats are short, which is if they are not enough for the lower bounds, the
+// levels get Min, and the deficit is what they lack of their lower bounds. It returns false, and changes nothing, if there
+// are more seats than all deficits: then weights do not matter, and the seats are divided as without them.
+//
+// The revision of KEP-1040 for kubernetes/kubernetes#128087 (kubernetes/enhancements#4733) shares seats that are short
+// "proportionally to each level's deficit and weight". That the seats above the lower bounds are shared alike is how this
+// package reads it.
+func adjustByWeight(levels []*Level, short bool, remaining, nominal int) bool {
+	whole := float64(nominal)
+	if short {
+		whole = float64(remaining)
+	}
+	base := make([]float64, len(levels))
+	demands := make([]demand, len(levels))
+	for i, l := range levels {
+		aim := min(l.Target(), float64(l.Max))
+		base[i] = float64(l.low())
+		if short {
+			base[i], aim = float64(l.Min), float64(l.low())
+		}
+		whole -= base[i]
+		demands[i] = demand{high: aim - base[i], target: l.Weight * (aim - base[i])}
+	}
+	parts, _, ok := divide(whole, demands)
+	if !ok {
+		return false
+	}
+	for i, l := range levels {
+		l.Current = int(math.Round(base[i] + parts[i]))
+	}
+	return true
+}
+
 // Reachable returns the greatest limit that adjustments can give the level with index of, which is not
 // Exempt. Max can be far above it: where nothing bounds what a level may borrow, that is as many seats as
 // the server has, but all levels together cannot lend as many. Reachable lets the smoothed demand
@@ -168,7 +209,7 @@ func Adjust(r *rules.Rules, levels []*Level) {
 func Reachable(r *rules.Rules, levels []*Level, of int) int {
 	trial := make([]*Level, len(levels))
 	for i, l := range levels {
-		trial[i] = &Level{Limits: l.Limits, Exempt: l.Exempt, Current: l.Nominal}
+		trial[i] = &Level{Limits: l.Limits, Exempt: l.Exempt, Weight: l.Weight, Current: l.Nominal}
 	}
 	trial[of].Smoothed = math.MaxInt32
 	Adjust(r, trial)

@@ -1,12 +1,14 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
 	"slices"
 
 	"apfsim/core/config"
+	"apfsim/core/rules"
 	"apfsim/reports/result"
 )
 
@@ -108,10 +110,10 @@ func (p *problem) lending(l *config.PriorityLevel) {
 // mostLengths is up to how many times as long the queues are made.
 const mostLengths = 16
 
-// longestQueue returns how many requests a queue can hold that are dispatched before they time out, after a quarter of the
+// longestQueue returns how many requests a queue can hold that are dispatched before they time out, after a share of the
 // request timeout, if the queues of one hand are full: more places turn a full queue into time-outs.
 func (p *problem) longestQueue(l *result.Level) int32 {
-	waitNs := float64(p.Spec.Servers.RequestTimeout) / 4
+	waitNs := float64(p.Spec.Servers.RequestTimeout) * cmp.Or(p.rules.WhatIf.QueueWaitShare, rules.ReleasedWaitShare)
 	if l.Execution == nil || l.Execution.MeanNs == 0 || l.HandSize == 0 {
 		return math.MaxInt32
 	}

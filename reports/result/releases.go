@@ -18,10 +18,12 @@ type Releases struct {
 	KubernetesVersions []string `json:"kubernetesVersions,omitempty"`
 	// WhatIfSeats are the numbers by which the servers estimated seats otherwise than these releases, such as "constant 10".
 	WhatIfSeats []string `json:"whatIfSeats,omitempty"`
+	// WhatIfRules are the rules of flow control that are those of no release, such as "queueWaitShare 0.75 instead of 0.25".
+	WhatIfRules []string `json:"whatIfRules,omitempty"`
 }
 
-// sweptSeats is the value of WhatIfSeats where runs have different ones, as their parameters say.
-var sweptSeats = []string{"of the parameters"}
+// swept is the value of WhatIfSeats or WhatIfRules where runs have different ones, as their parameters say.
+var swept = []string{"of the parameters"}
 
 // NewReleases returns the releases of the servers of a scenario.
 func NewReleases(s *scenario.Spec) Releases {
@@ -29,7 +31,8 @@ func NewReleases(s *scenario.Spec) Releases {
 	if len(versions) == 0 {
 		return Releases{}
 	}
-	r := Releases{KubernetesVersion: versions[0], WhatIfSeats: s.Servers.Seats.Differences(s.ReleaseRules())}
+	all := s.ReleaseRules()
+	r := Releases{KubernetesVersion: versions[0], WhatIfSeats: s.Servers.Seats.Differences(all), WhatIfRules: s.Servers.WhatIf.Differences(all)}
 	if slices.ContainsFunc(versions, func(v string) bool { return v != versions[0] }) {
 		r.KubernetesVersions = versions
 	}
@@ -37,17 +40,20 @@ func NewReleases(s *scenario.Spec) Releases {
 }
 
 // Text names the releases, such as "Kubernetes 1.37", and of several servers that of each: "Kubernetes 1.36, 1.36 and 1.37".
-// It is "" if they are not known. Seats that are not those of these releases are named after them: "Kubernetes 1.37, what-if
-// seats (constant 10)".
+// It is "" if they are not known. What is not of these releases is named after them: "Kubernetes 1.37, what-if seats
+// (constant 10)".
 func (r *Releases) Text() string {
-	text := r.names()
-	if len(r.WhatIfSeats) == 0 {
-		return text
+	var parts []string
+	if names := r.names(); names != "" {
+		parts = append(parts, names)
 	}
-	if text != "" {
-		text += ", "
+	if len(r.WhatIfRules) > 0 {
+		parts = append(parts, "what-if rules ("+strings.Join(r.WhatIfRules, ", ")+")")
 	}
-	return text + "what-if seats (" + strings.Join(r.WhatIfSeats, ", ") + ")"
+	if len(r.WhatIfSeats) > 0 {
+		parts = append(parts, "what-if seats ("+strings.Join(r.WhatIfSeats, ", ")+")")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (r *Releases) names() string {
@@ -65,13 +71,16 @@ func (r *Releases) names() string {
 }
 
 // Common returns what two runs have in common that differ by parameters: no releases if these differ, and
-// sweptSeats if the seats do.
+// swept if the seats or the rules do.
 func (r Releases) Common(other *Releases) Releases {
 	if r.names() != other.names() {
 		r.KubernetesVersion, r.KubernetesVersions = "", nil
 	}
 	if !slices.Equal(r.WhatIfSeats, other.WhatIfSeats) {
-		r.WhatIfSeats = sweptSeats
+		r.WhatIfSeats = swept
+	}
+	if !slices.Equal(r.WhatIfRules, other.WhatIfRules) {
+		r.WhatIfRules = swept
 	}
 	return r
 }

@@ -88,8 +88,11 @@ func (s *Summary) TrustLoad(l *LoadBeyondMeasured) {
 	}
 }
 
-// TrustWhatIf adds the reason WhatIf if servers estimate seats by other numbers than kube-apiserver does.
+// TrustWhatIf adds the reason WhatIf if servers decide by other rules, or estimate seats by other numbers, than kube-apiserver does.
 func (s *Summary) TrustWhatIf() {
+	if len(s.WhatIfRules) > 0 {
+		s.AddTrust(WhatIf, "what-if: the rules of flow control are those of no release of Kubernetes ("+strings.Join(s.WhatIfRules, ", ")+")")
+	}
 	if len(s.WhatIfSeats) > 0 {
 		s.AddTrust(WhatIf, "what-if: the seats are not those of kube-apiserver, which has no flag for them ("+strings.Join(s.WhatIfSeats, ", ")+")")
 	}

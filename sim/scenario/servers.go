@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 
+	"apfsim/core/config"
 	"apfsim/core/maintain"
 	"apfsim/core/rules"
 	"apfsim/document"
@@ -43,7 +44,8 @@ func (s *Spec) AdjustmentPhaseNs(server int) int64 {
 	return s.Servers.AdjustmentPhase.AtNs(s.Seed, server)
 }
 
-func (c *checker) servers() {
+// servers checks the servers. Complete is as for Check.
+func (c *checker) servers(complete bool) {
 	s := &c.scenario.Spec.Servers
 	if n := len(s.KubernetesVersion); n != 1 && n != s.Replicas {
 		c.Fail("spec.servers.kubernetesVersion", "has %d releases for %d servers; want one for all, or one for each", n, s.Replicas)
@@ -70,6 +72,9 @@ func (c *checker) servers() {
 	}
 	if s.Seats != nil {
 		c.seats()
+	}
+	if s.WhatIf != nil {
+		c.whatIf(complete)
 	}
 	s.Startup.Check(c.Checker, "spec.servers.startup")
 	c.probes()
@@ -103,6 +108,26 @@ func (c *checker) seats() {
 	c.scenario.Spec.Servers.Seats.Check(c.Checker, "spec.servers.seats", c.scenario.Spec.ReleaseRules())
 }
 
+// whatIf checks the rules that no release has.
+func (c *checker) whatIf(complete bool) {
+	s := &c.scenario.Spec.Servers
+	if s.FlowControl != server.PriorityAndFairness {
+		c.Fail("spec.servers.whatIf", "needs PriorityAndFairness, whose rules it changes")
+		return
+	}
+	var levels []string
+	if complete {
+		for _, objects := range c.scenario.Configurations() {
+			for _, level := range objects.PriorityLevels {
+				if level.Spec.Type != config.TypeExempt && !slices.Contains(levels, level.Name) {
+					levels = append(levels, level.Name)
+				}
+			}
+		}
+	}
+	s.WhatIf.Check(c.Checker, "spec.servers.whatIf", c.scenario.Spec.ReleaseRules(), levels)
+}
+
 // releases returns the releases that the servers have at some time.
 func (s *Spec) releases() []server.Version {
 	all := slices.Clone([]server.Version(s.Servers.KubernetesVersion))
@@ -116,7 +141,7 @@ func (s *Spec) releases() []server.Version {
 	return all
 }
 
-// ReleaseRules returns the rules of the releases that the servers have at some time, without servers.seats. Releases that
+// ReleaseRules returns the rules of the releases that the servers have at some time, without servers.seats and servers.whatIf. Releases that
 // are not supported are left out.
 func (s *Spec) ReleaseRules() (all []*rules.Rules) {
 	for _, v := range s.releases() {

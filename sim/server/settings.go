@@ -31,7 +31,8 @@ type Settings struct {
 	RequestTimeout              quantity.Duration `json:"requestTimeout,omitempty" also:"timeout" jsonschema:"default=60s,exclusiveMinimum=0s" jsonschema_description:"--request-timeout; a request waits a quarter of it at most."`
 	FlowControl                 string            `json:"flowControl,omitempty" jsonschema:"enum=PriorityAndFairness,enum=MaxInFlight,enum=None,default=PriorityAndFairness"`
 
-	Seats *Seats `json:"seats,omitempty" jsonschema_description:"Other numbers than those by which kube-apiserver estimates the seats of requests: what-if only, as no flag sets them."`
+	Seats  *Seats  `json:"seats,omitempty" jsonschema_description:"Other numbers than those by which kube-apiserver estimates the seats of requests: what-if only, as no flag sets them."`
+	WhatIf *WhatIf `json:"whatIf,omitempty" jsonschema_description:"Other rules of flow control than those of any release, as have been proposed."`
 
 	AdjustmentPhase AdjustmentPhase `json:"adjustmentPhase,omitempty"`
 
@@ -64,7 +65,7 @@ func (s *Settings) Releases() (versions []string) {
 func (s *Settings) Rules() (*rules.Rules, error) { return s.RulesFor(s.KubernetesVersion.At(0)) }
 
 // RulesFor returns the rules by which servers of a release decide, with the feature
-// gates set, with the Seats, and with ChangeRules. The error says that the release is not supported, or which gate it does not have; a
+// gates set, with the Seats, with WhatIf, and with ChangeRules. The error says that the release is not supported, or which gate it does not have; a
 // valid scenario has none.
 func (s *Settings) RulesFor(version Version) (*rules.Rules, error) {
 	r, err := s.ReleaseRules(version)
@@ -72,13 +73,14 @@ func (s *Settings) RulesFor(version Version) (*rules.Rules, error) {
 		return nil, err
 	}
 	s.Seats.set(r)
+	s.WhatIf.set(r)
 	if s.ChangeRules != nil {
 		s.ChangeRules(r)
 	}
 	return r, nil
 }
 
-// ReleaseRules is RulesFor without the Seats and ChangeRules: the rules of a kube-apiserver.
+// ReleaseRules is RulesFor without the Seats, WhatIf and ChangeRules: the rules of a kube-apiserver.
 func (s *Settings) ReleaseRules(version Version) (*rules.Rules, error) {
 	r, err := rules.For(document.Abridge(string(version)))
 	if err != nil {
