@@ -69,6 +69,34 @@ func TestSeatsThatAreWrittenOut(t *testing.T) {
 	}
 }
 
+// A rule that is written out as the release has it changes nothing and is not told, and one that no release has is told and
+// changes decisions.
+func TestRulesOfNoRelease(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		i      int
+		whatIf string
+		want   []string
+	}{
+		{"lists-by-bytes", 1, "{queueWaitShare: 0.25}", nil},
+		{"lists-by-bytes", 1, "{queueWaitShare: 0.75}", []string{"queueWaitShare 0.75 instead of 0.25"}},
+		{"borrowing", 0, "{borrowingWeights: {workload-high: 100}}", []string{"borrowingWeights workload-high 100"}},
+	} {
+		without := runLibrary(t, c.file, c.i)
+		if len(without.WhatIfRules) > 0 {
+			t.Errorf("%s: what-if rules %q without any", without.Name, without.WhatIfRules)
+		}
+		s := runLibrary(t, c.file, c.i, "spec.servers.whatIf="+c.whatIf)
+		told := strings.Contains(s.Releases.Text(), "what-if rules (") && s.Verdict.Distrusts(result.WhatIf)
+		if !slices.Equal(s.WhatIfRules, c.want) || told != (c.want != nil) {
+			t.Errorf("%s: the rules %s are told as %q, %q; want %q", s.Name, c.whatIf, s.WhatIfRules, s.Releases.Text(), c.want)
+		}
+		if other := s.Fingerprint != without.Fingerprint; other != (c.want != nil) {
+			t.Errorf("%s: the rules %s change decisions: %v", s.Name, c.whatIf, other)
+		}
+	}
+}
+
 // The processor time and the most memory of a server are statistics: thresholds judge them, and one in bytes may have a
 // unit. A server without a capacity, a store and a memory has neither.
 func TestProcessorTimeAndMemoryAreStatistics(t *testing.T) {

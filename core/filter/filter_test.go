@@ -201,6 +201,27 @@ func TestWaitLimit(t *testing.T) {
 			t.Errorf("%s?%s with a request timeout of %d s: wait limit %d ns, want %d", c.verb, c.query, c.requestTimeoutNs/second, got, c.want)
 		}
 	}
+	for _, c := range []struct { // of another share than a quarter
+		share       float64
+		version     string
+		verb, query string
+		want        int64
+	}{
+		{0.75, "1.37", "get", "", 45 * second},
+		{0.75, "1.37", "get", "timeout=10s", 7500 * second / 1000},
+		{0.75, "1.37", "watch", "", 45 * second},
+		{1, "1.37", "get", "", 60 * second},
+		{0.25, "1.37", "get", "timeout=10s", 10 * second / 4},
+		{0.75, "1.28.4", "get", "", 60 * second}, // as without it, until its deadline
+	} {
+		s := settingsOf(t, c.version)
+		changed := *s.Rules
+		changed.WhatIf.QueueWaitShare = c.share
+		s.Rules = &changed
+		if got := kind(t, New(0, s, &host{}), pods(c.verb), c.query).WaitLimitNs(); got != c.want {
+			t.Errorf("%s: %s?%s with a share of %v: wait limit %d ns, want %d", c.version, c.verb, c.query, c.share, got, c.want)
+		}
+	}
 	f := New(0, settings(PriorityAndFairness, 1), &host{})
 	if _, err := f.NewKind(pods("list"), "limit=%zz"); err == nil {
 		t.Error("a query that is not URL encoding is accepted")

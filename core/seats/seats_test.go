@@ -206,6 +206,102 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
+// With weights, the levels share the seats above their lower bounds by weight and deficit.
+func TestAdjustByWeight(t *testing.T) {
+	weighted := rules.Latest()
+	weighted.WhatIf.BorrowingWeights = rules.NewWeights(nil)
+	level := func(weight float64, nominal, lowest, most, high int, smoothed float64) *Level {
+		return &Level{Weight: weight, Limits: Limits{nominal, lowest, most}, High: high, Smoothed: smoothed}
+	}
+	exempt := func(high int) *Level { return &Level{Weight: 1, Exempt: true, High: high} }
+	for _, c := range []struct {
+		story  string
+		levels []*Level
+		want   []int
+		p      float64
+	}{
+		{"200 seats above lower bounds of 100 each, deficits of 300 each: 3 to 1",
+			[]*Level{level(3, 200, 20, 900, 100, 400), level(1, 200, 20, 900, 100, 400)}, []int{250, 150}, 0},
+		{"equal weights share by deficit alone: 300 seats above 50 and 50 for deficits of 350 and 50 are too few by a quarter",
+			[]*Level{level(2, 200, 50, 900, 10, 400), level(2, 200, 50, 900, 10, 100)}, []int{313, 88}, 0},
+		{"no level gets more than its deficit, and the other has the rest: 40 of 200, and 160",
+			[]*Level{level(100, 200, 20, 900, 100, 140), level(1, 200, 20, 900, 100, 400)}, []int{140, 260}, 0},
+		{"nor more than Max: 50 of 200, and 150",
+			[]*Level{level(100, 200, 20, 150, 100, 400), level(1, 200, 20, 900, 100, 400)}, []int{150, 250}, 0},
+		{"an idle level gets nothing of what others lack, whatever its weight",
+			[]*Level{level(1000, 200, 20, 900, 0, 0), level(1, 200, 20, 900, 200, 400)}, []int{20, 380}, 0},
+		{"more seats than all levels aim at: 400 for targets of 50 and 150 are divided as without weights",
+			[]*Level{level(9, 200, 20, 900, 50, 50), level(1, 200, 20, 900, 150, 150)}, []int{100, 300}, 2},
+		{"too few for the lower bounds: 90 remain, 70 above Min, deficits of 90 each: 3 to 1 is 52.5 and 17.5",
+			[]*Level{exempt(110), level(3, 100, 10, 700, 100, 100), level(1, 100, 10, 700, 100, 100)}, []int{110, 63, 28}, 0},
+		{"too few for the lower bounds, and none gets more than its own: 100 remain, 80 above Min, 9 to 1 would be 72 and 8 for deficits of 30 and 90",
+			[]*Level{exempt(100), level(27, 100, 10, 700, 40, 100), level(1, 100, 10, 700, 100, 100)}, []int{100, 40, 60}, 0},
+		{"too few for more than Min of each level",
+			[]*Level{exempt(190), level(9, 100, 10, 700, 100, 100), level(1, 100, 10, 700, 0, 0)}, []int{190, 10, 10}, 0},
+	} {
+		if got := adjusted(weighted, c.levels...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.story, got, c.want)
+		}
+		for _, l := range c.levels {
+			if math.Abs(l.FairFraction-c.p) > 1e-12 {
+				t.Errorf("%s: the fair fraction is %v, want %v", c.story, l.FairFraction, c.p)
+			}
+		}
+	}
+	stuck := level(2, 100, 10, 700, 0, math.NaN())
+	stuck.Current = 55
+	if got := adjusted(weighted, stuck, level(1, 100, 10, 700, 150, 300)); got[0] != 55 {
+		t.Errorf("a demand that is NaN changes a limit to %d, want 55 as before", got[0])
+	}
+}
+
+// Limits by weight are a division of all seats within the bounds of the levels. A level with more weight gets no less than
+// with less, and without weights that differ from 1 nobody knows them where there are enough seats.
+func TestLimitsByWeight(t *testing.T) {
+	weighted := rules.Latest()
+	weighted.WhatIf.BorrowingWeights = rules.NewWeights(nil)
+	rapid.Check(t, func(t *rapid.T) {
+		var levels []*Level
+		nominal, low, aims, targets := 0, 0, 0.0, 0.0
+		for range rapid.IntRange(1, 8).Draw(t, "levels") {
+			seats := rapid.IntRange(1, 300).Draw(t, "nominal")
+			l := &Level{Limits: Limits{seats, rapid.IntRange(0, seats).Draw(t, "min"), seats + rapid.IntRange(0, 600).Draw(t, "borrowing")},
+				Weight: rapid.Float64Range(0.01, 1000).Draw(t, "weight"), High: rapid.IntRange(0, 600).Draw(t, "high"), Smoothed: rapid.Float64Range(0, 600).Draw(t, "smoothed")}
+			levels = append(levels, l)
+			nominal, low, aims, targets = nominal+seats, low+l.low(), aims+min(l.Target(), float64(l.Max)), targets+l.Target()
+		}
+		copies := func() (all []*Level) {
+			for _, l := range levels {
+				c := *l
+				all = append(all, &c)
+			}
+			return all
+		}
+		limits := adjusted(weighted, copies()...)
+		sum := 0
+		for i, l := range levels {
+			if limits[i] < l.low() || limits[i] > l.Max {
+				t.Fatalf("level %d has a limit of %d, want %d to %d", i, limits[i], l.low(), l.Max)
+			}
+			if short := aims >= float64(nominal); short && float64(limits[i]) > math.Ceil(min(l.Target(), float64(l.Max)))+0.5 {
+				t.Fatalf("level %d has a limit of %d above its target %v, which not all reach", i, limits[i], l.Target())
+			}
+			sum += limits[i]
+		}
+		if rounding := (len(levels) + 1) / 2; sum < nominal-rounding || sum > nominal+rounding {
+			t.Fatalf("the limits %v sum to %d, want %d", limits, sum, nominal)
+		}
+		if without := adjusted(rules.Latest(), copies()...); aims < float64(nominal)-1e-6 && !slices.Equal(limits, without) {
+			t.Fatalf("there are seats enough, and the limits are %v, want %v as without weights", limits, without)
+		}
+		more := copies()
+		more[0].Weight *= 10
+		if got := adjusted(weighted, more...); got[0] < limits[0] {
+			t.Fatalf("with ten times its weight, the first level has a limit of %d instead of %d", got[0], limits[0])
+		}
+	})
+}
+
 // From 1.28 to 1.30, the exempt level takes part in the division as the other levels do, and before
 // 1.28 it is not there. The seats are always divided in proportion to targets.
 func TestAdjustWithExemptAlike(t *testing.T) {

@@ -31,8 +31,9 @@ func (s *Scenario) Check(to *document.Checker, complete bool) {
 	if spec.Duration > 0 && spec.Warmup.Duration >= spec.Duration {
 		c.Fail("spec.warmup", "%v: want less than the duration, %v", spec.Warmup, spec.Duration)
 	}
+	c.servers()
 	complete = c.events() && complete
-	c.servers(complete)
+	c.whatIf(complete)
 	if complete {
 		WarnDangling(to, "", s.Objects)
 		for i := range spec.Events {

@@ -44,8 +44,7 @@ func (s *Spec) AdjustmentPhaseNs(server int) int64 {
 	return s.Servers.AdjustmentPhase.AtNs(s.Seed, server)
 }
 
-// servers checks the servers. Complete is as for Check.
-func (c *checker) servers(complete bool) {
+func (c *checker) servers() {
 	s := &c.scenario.Spec.Servers
 	if n := len(s.KubernetesVersion); n != 1 && n != s.Replicas {
 		c.Fail("spec.servers.kubernetesVersion", "has %d releases for %d servers; want one for all, or one for each", n, s.Replicas)
@@ -72,9 +71,6 @@ func (c *checker) servers(complete bool) {
 	}
 	if s.Seats != nil {
 		c.seats()
-	}
-	if s.WhatIf != nil {
-		c.whatIf(complete)
 	}
 	s.Startup.Check(c.Checker, "spec.servers.startup")
 	c.probes()
@@ -108,10 +104,13 @@ func (c *checker) seats() {
 	c.scenario.Spec.Servers.Seats.Check(c.Checker, "spec.servers.seats", c.scenario.Spec.ReleaseRules())
 }
 
-// whatIf checks the rules that no release has.
+// whatIf checks the rules that no release has. Complete is as for Check.
 func (c *checker) whatIf(complete bool) {
 	s := &c.scenario.Spec.Servers
-	if s.FlowControl != server.PriorityAndFairness {
+	switch {
+	case s.WhatIf == nil:
+		return
+	case s.FlowControl != server.PriorityAndFairness:
 		c.Fail("spec.servers.whatIf", "needs PriorityAndFairness, whose rules it changes")
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"apfsim/sim/server"
 )
 
 // seatsScenario is a scenario with settings of its servers and events.
@@ -64,6 +66,59 @@ func TestDifferencesOfSeats(t *testing.T) {
 		spec := &all[0].Spec
 		if got := spec.Servers.Seats.Differences(spec.ReleaseRules()); !slices.Equal(got, c.want) {
 			t.Errorf("%s %s: got %q, want %q", c.servers, c.events, got, c.want)
+		}
+	}
+}
+
+// Each of these is one mistake in the rules that no release has.
+func TestMistakesOfWhatIfRules(t *testing.T) {
+	const levels = "catch-all, system, node-high, leader-election, workload-high, workload-low, global-default"
+	for _, c := range []struct{ servers, want string }{
+		{"whatIf: {queueWaitShare: 0}", "spec.servers.whatIf.queueWaitShare: 0: want more than 0 and at most 1, such as 0.75 for three quarters"},
+		{"whatIf: {queueWaitShare: 75}", "spec.servers.whatIf.queueWaitShare: 75: want more than 0 and at most 1, such as 0.75 for three quarters"},
+		{"whatIf: {queueWaitShar: 0.5}", `spec.servers.whatIf.queueWaitShar: unknown field (did you mean "queueWaitShare"?)`},
+		{"whatIf: {borrowing: weighted}", `spec.servers.whatIf.borrowing: unknown field (did you mean "borrowingWeights"?)`},
+		{`kubernetesVersion: "1.28.4", whatIf: {queueWaitShare: 0.5}`, "spec.servers.whatIf.queueWaitShare: has no effect in the releases of the servers: each request has a wait limit by its deadline from 1.28.5 on"},
+		{`kubernetesVersion: "1.25", whatIf: {borrowingWeights: {system: 2}}`, "spec.servers.whatIf.borrowingWeights: has no effect in the releases of the servers: levels borrow seats from 1.26 on"},
+		{"whatIf: {borrowingWeights: {system: 0}}", "spec.servers.whatIf.borrowingWeights.system: 0: want more than 0 and at most 10000; a level without a weight has 1"},
+		{"whatIf: {borrowingWeights: {systm: 2}}", `spec.servers.whatIf.borrowingWeights.systm: there is no priority level with a limit of this name (did you mean "system"?); it can be one of ` + levels},
+		{"whatIf: {borrowingWeights: {exempt: 2}}", "spec.servers.whatIf.borrowingWeights.exempt: there is no priority level with a limit of this name; it can be one of " + levels},
+		{"flowControl: MaxInFlight, whatIf: {queueWaitShare: 0.5}", "spec.servers.whatIf: needs PriorityAndFairness, whose rules it changes"},
+	} {
+		_, mistakes := Load(fstest.MapFS{"s.yaml": {Data: []byte(seatsScenario(c.servers, ""))}}, "s.yaml", Options{})
+		if err := mistakes.Err(); err == nil || !strings.HasSuffix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want %s", c.servers, err, c.want)
+		}
+	}
+}
+
+// A rule differs from those of the releases that have such a rule, and only they get it.
+func TestDifferencesOfWhatIfRules(t *testing.T) {
+	for _, c := range []struct {
+		servers, events string
+		want            []string
+		shares          []float64 // of the releases at the beginning and at the end
+	}{
+		{"whatIf: {}", "", nil, []float64{0}},
+		{"whatIf: {queueWaitShare: 0.25}", "", nil, []float64{0.25}},
+		{"whatIf: {queueWaitShare: 0.75}", "", []string{"queueWaitShare 0.75 instead of 0.25"}, []float64{0.75}},
+		{"whatIf: {queueWaitShare: 1, borrowingWeights: {system: 2.5, node-high: 10}}", "", []string{"queueWaitShare 1 instead of 0.25", "borrowingWeights node-high 10 and system 2.5"}, []float64{1}},
+		{`kubernetesVersion: "1.27", whatIf: {queueWaitShare: 0.5}`, `{at: 20s, rollout: {kubernetesVersion: "1.29"}}`, []string{"queueWaitShare 0.5 instead of 0.25"}, []float64{0, 0.5}},
+	} {
+		all, mistakes := Load(fstest.MapFS{"s.yaml": {Data: []byte(seatsScenario(c.servers, c.events))}}, "s.yaml", Options{})
+		if err := mistakes.Err(); err != nil {
+			t.Errorf("%s: %v", c.servers, err)
+			continue
+		}
+		spec := &all[0].Spec
+		releases := spec.ReleaseRules()
+		if got := spec.Servers.WhatIf.Differences(releases); !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: got %q, want %q", c.servers, c.events, got, c.want)
+		}
+		for i, release := range releases {
+			if r, err := spec.Servers.RulesFor(server.Version(release.Version)); err != nil || r.WhatIf.QueueWaitShare != c.shares[i] || release.WhatIf.QueueWaitShare != 0 {
+				t.Errorf("%s: the share of %s is %v, want %v: %v", c.servers, release.Version, r.WhatIf.QueueWaitShare, c.shares[i], err)
+			}
 		}
 	}
 }
