@@ -11,6 +11,7 @@ import (
 	"apfsim/document/yaml"
 	"apfsim/experiment"
 	"apfsim/reports/format"
+	"apfsim/reports/result"
 	"apfsim/sim/metric"
 	"apfsim/sim/network"
 	"apfsim/sim/quantity"
@@ -136,6 +137,10 @@ func (w *Workload) prepare(to *rules.Rules) error {
 	}
 	if err := w.schedule(to); err != nil {
 		return err
+	}
+	releases := result.NewReleases(spec)
+	if whatIf := releases.WhatIf(); whatIf != "" {
+		w.Assumed = append(w.Assumed, "The scenario has "+whatIf+", as no server of Kubernetes has.")
 	}
 	spec.Thresholds = nothingRefused()
 	return nil

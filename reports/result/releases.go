@@ -43,10 +43,16 @@ func NewReleases(s *scenario.Spec) Releases {
 // It is "" if they are not known. What is not of these releases is named after them: "Kubernetes 1.37, what-if seats
 // (constant 10)".
 func (r *Releases) Text() string {
-	var parts []string
-	if names := r.names(); names != "" {
-		parts = append(parts, names)
+	names, whatIf := r.names(), r.WhatIf()
+	if names != "" && whatIf != "" {
+		names += ", "
 	}
+	return names + whatIf
+}
+
+// WhatIf names what is not of the releases, such as "what-if seats (constant 10)". It is "" if there is nothing.
+func (r *Releases) WhatIf() string {
+	var parts []string
 	if len(r.WhatIfRules) > 0 {
 		parts = append(parts, "what-if rules ("+strings.Join(r.WhatIfRules, ", ")+")")
 	}
