@@ -218,7 +218,7 @@ func (p *replayed) summary() *result.Replay {
 	if p.seats > 0 {
 		r.SeatsFrom = result.FromLog
 	}
-	whatIf := false
+	whatIf := len(p.scenario.Spec.Servers.WhatIf.Differences(p.scenario.Spec.ReleaseRules())) > 0
 	for i := range p.scenario.Spec.Workload {
 		t := p.scenario.Spec.Workload[i].Arrivals.Trace
 		decided := p.scenario.Decided(t)

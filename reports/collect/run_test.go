@@ -195,6 +195,20 @@ func TestReplayOfAnotherConfiguration(t *testing.T) {
 	}
 }
 
+// With rules of no release, differences from the log are no disagreement: they are asked for.
+func TestReplayWithRulesOfNoRelease(t *testing.T) {
+	for _, c := range []struct {
+		share  string
+		whatIf bool
+	}{{"0.25", false}, {"0.75", true}} {
+		spec := "  duration: 20s\n  servers: {whatIf: {queueWaitShare: " + c.share + "}}\n  workload: [{name: logged, arrivals: {trace: {file: t.jsonl, decided: Log}}}]\n"
+		r := measuredRun(t, spec, line(0, `,"outcome":"executed","waitNs":0,"seats":3`)).Result().Summary.Replay
+		if whatIf := r.Matches == nil; whatIf != c.whatIf || r.RoutesFrom != result.FromLog {
+			t.Errorf("a share of %s is a what-if: %v, want %v: %+v", c.share, whatIf, c.whatIf, r)
+		}
+	}
+}
+
 // A level disagrees with its log if its pairs do: outcomes by McNemar's test and a tenth of the rejected requests, waits by the
 // signed-rank test, 10 ms and a quarter, seat-seconds by a quarter and one.
 func TestDisagreementsOfAReplay(t *testing.T) {

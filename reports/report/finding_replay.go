@@ -14,7 +14,7 @@ import (
 func ReplaySentences(r *result.Replay) []string {
 	all := func(n int64) string { return format.Percent(float64(n) / float64(max(1, r.Requests))) }
 	if r.Matches == nil {
-		return []string{fmt.Sprintf("The configuration or the workload is not that of the log, in which %s of %s were rejected; %s are in this run.",
+		return []string{fmt.Sprintf("The configuration, the workload or the rules are not those of the log, in which %s of %s were rejected; %s are in this run.",
 			all(r.RejectedInLog), result.RequestCount(r.Requests), all(r.RejectedInReplay))}
 	}
 	if *r.Matches {

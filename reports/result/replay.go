@@ -4,7 +4,7 @@ package result
 // Requests are those of the priority level in the log, or in the replay if the log does not say it.
 type Replay struct {
 	// Matches says whether the replay agrees with its log. It is null in a what-if: where the configuration or the
-	// workload is not that of the log, differences are what was asked for.
+	// workload is not that of the log, or the rules are those of no release, differences are what was asked for.
 	Matches *bool `json:"matches"`
 
 	Requests         int64 `json:"requests"` // whose outcome is in the log: they were executed or rejected
