@@ -3,6 +3,7 @@ package evidence
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,7 +37,9 @@ func Unpack(name string, r io.Reader) (files []File, notes []string, err error) 
 		header, err := archive.Next()
 		switch {
 		case err == io.EOF:
-			return usable(files)
+			return usable(files, notes)
+		case err != nil && len(files) > 0:
+			return usable(files, append(notes, fmt.Sprintf("%s: ends after %s: %v; what follows is left out", name, format.Printable(files[len(files)-1].Name), err)))
 		case err != nil:
 			return nil, nil, fmt.Errorf("cannot be unpacked: %w", err)
 		case n == mostBundled:
@@ -51,33 +54,57 @@ func Unpack(name string, r io.Reader) (files []File, notes []string, err error) 
 			return nil, nil, fmt.Errorf("has two files %q", format.Printable(inside))
 		}
 		seen[inside] = true
+		f := File{Name: name + ":" + format.Printable(inside), Bundled: true}
 		text, err := io.ReadAll(io.LimitReader(unpacked(archive), left+1))
-		if err != nil {
-			return nil, nil, fmt.Errorf("cannot be unpacked: %s: %w", format.Printable(inside), err)
-		}
 		if left -= int64(len(text)); left < 0 {
 			return nil, nil, fmt.Errorf("has files of more than %d MiB together", mostUnpacked>>20)
 		}
-		files = append(files, File{Name: name + ":" + format.Printable(inside), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
+		if err != nil { // of the file, if it is compressed, or else of the archive, which then ends
+			notes = append(notes, fmt.Sprintf("%s: cannot be unpacked: %v; the file is left out", f.Name, err))
+			continue
+		}
+		f.Open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+		files = append(files, f)
 	}
 }
 
-// usable recognizes the files of a bundle, and says why some are left out.
-func usable(all []File) (files []File, notes []string, err error) {
+// usable recognizes the files of a bundle, and adds why some are left out to the notes.
+func usable(all []File, before []string) (files []File, notes []string, err error) {
+	notes = before
 	for _, f := range all {
 		if f.Kind, _, err = RecognizeFile(f.Open); err != nil {
 			return nil, nil, err
 		}
-		if note := f.leftOut(); note != "" {
+		note := f.leftOut()
+		if note == "" {
+			note = f.broken()
+		}
+		if note != "" {
 			notes = append(notes, note)
 			continue
 		}
 		files = append(files, f)
 	}
 	if len(files) == 0 {
-		return nil, nil, fmt.Errorf("has no file that is read; want the log of a server or of a client, metrics, a dump, or flow-control objects")
+		return nil, notes, fmt.Errorf("has no file that is read; want the log of a server or of a client, metrics, a dump, or flow-control objects")
 	}
 	return files, notes, nil
+}
+
+// broken says what is wrong with a file of a bundle that cannot be read, "" if it can. Readers of logs say themselves what is wrong
+// with lines.
+func (f *File) broken() string {
+	if IsLog(f.Kind) {
+		return ""
+	}
+	if _, err := gather(context.Background(), []File{*f}); err != nil {
+		first, others, _ := strings.Cut(err.Error(), "\n")
+		if others != "" {
+			first += fmt.Sprintf(" (and %s more)", format.Whole(int64(1+strings.Count(others, "\n"))))
+		}
+		return first + "; the file is left out"
+	}
+	return ""
 }
 
 // leftOut says why a file of a bundle is not used, "" if it is.
@@ -117,11 +144,11 @@ func Folder(dir string) (names, notes []string, err error) {
 		if err != nil || !d.Type().IsRegular() || hidden(filepath.ToSlash(inside)) {
 			return err
 		}
-		files = append(files, File{Name: name, Open: func() (io.ReadCloser, error) { return os.Open(name) }})
+		files = append(files, File{Name: name, Bundled: true, Open: func() (io.ReadCloser, error) { return os.Open(name) }})
 		return nil
 	})
 	if err == nil {
-		files, notes, err = usable(files)
+		files, notes, err = usable(files, nil)
 	}
 	for i := range files {
 		names = append(names, files[i].Name)

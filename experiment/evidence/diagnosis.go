@@ -30,6 +30,9 @@ type File struct {
 	// BeginMs is from when on a file has all samples of its series, in milliseconds since 1970, also if they appear later; 0 if only
 	// its samples show that.
 	BeginMs int64
+	// Bundled is whether the file is one of a folder or an archive: rows of it that are wrong are left out, with a warning. Those of a
+	// file that is named by itself are errors.
+	Bundled bool
 }
 
 // Diagnosis is a diagnosis without a log of requests. It has the fields of one with a log: those that only requests can fill are
@@ -89,7 +92,7 @@ func gather(ctx context.Context, all []File) (*evidence, error) {
 	}
 	for i := range opened {
 		o := &opened[i]
-		e.beginMs = o.beginMs
+		e.beginMs, e.bundled = o.beginMs, o.bundled
 		e.read = append(e.read, o.source)
 		if err := readers[o.source.Kind](e, o.source, o.text); err != nil {
 			fail(o.source.File, err)
@@ -106,10 +109,11 @@ type opened struct {
 	source  *incident.Source
 	text    []byte
 	beginMs int64
+	bundled bool
 }
 
 func newOpened(f *File, text []byte) opened {
-	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text, f.BeginMs}
+	return opened{&incident.Source{File: f.Name, Kind: f.Kind, Instances: []string{}}, text, f.BeginMs, f.Bundled}
 }
 
 // read returns the text of a file, which may be compressed with gzip.

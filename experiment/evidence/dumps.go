@@ -37,6 +37,7 @@ type dump struct {
 	columns  []string
 	comma    bool // each line ends with one, as in 1.18 and 1.19
 	leftOut  bool // rows that whoever copied it has replaced by dots
+	wrong    int  // rows with an error
 	levels   []dumpedLevel
 	queues   []dumpedQueue
 	requests []dumpedRequest
@@ -74,6 +75,9 @@ type dumpedRequest struct {
 // executing reports whether a request has seats. Before 1.28, a dump has only requests that wait.
 func (r *dumpedRequest) executing() bool { return !r.started.IsZero() || r.position < 0 }
 
+// rows returns how many rows without an error the dump has.
+func (d *dump) rows() int { return len(d.levels) + len(d.queues) + len(d.requests) }
+
 // has reports whether the dump has a column.
 func (d *dump) has(column string) bool { return slices.Contains(d.columns, column) }
 
@@ -82,7 +86,7 @@ func (d *dump) has(column string) bool { return slices.Contains(d.columns, colum
 const noFigure = "<none>"
 
 // readDumps returns the dumps in a text: one, several one after another, or an issue with dumps in it. What precedes and follows them
-// is not read. The errors are all that is wrong with rows.
+// is not read. The errors are all that is wrong with rows, which are not in the dumps.
 func readDumps(file, text string) ([]*dump, document.Errors) {
 	r := dumpReader{file: file}
 	number := 0
@@ -92,7 +96,11 @@ func readDumps(file, text string) ([]*dump, document.Errors) {
 		for strings.HasPrefix(line, "> ") { // a quotation
 			line = strings.TrimSpace(line[1:])
 		}
+		r.bad = false
 		r.line(line, document.Position{File: file, Line: number})
+		if r.bad && r.open != nil {
+			r.open.wrong++
+		}
 	}
 	return r.all, r.errs
 }
@@ -109,6 +117,7 @@ type dumpReader struct {
 	separator string
 	gap       bool // an empty line precedes: what follows is a row only if it looks like one
 	seen      map[string]int
+	bad       bool // the line that is read has an error
 }
 
 func (r *dumpReader) line(line string, at document.Position) {
@@ -195,6 +204,7 @@ func splitRow(line, separator string) []string {
 }
 
 func (r *dumpReader) fail(at document.Position, column, format string, args ...any) {
+	r.bad = true
 	if len(r.errs) < mostDumpErrors {
 		r.errs.Add(at, column, format, args...)
 	}
@@ -218,7 +228,16 @@ func (r *dumpReader) row(cells []string, at document.Position) {
 		return
 	}
 	level := row.text("PriorityLevelName")
-	key := level
+	if d.kind != requestsDump {
+		key := level
+		if d.kind == queuesDump {
+			key += " " + row.text("Index")
+		}
+		if first := r.seen[key]; first > 0 {
+			r.fail(at, "", "duplicate row of %s (first at line %d)", key, first)
+		}
+		r.seen[key] = at.Line
+	}
 	switch d.kind {
 	case levelsDump:
 		l := dumpedLevel{name: level, active: row.count("ActiveQueues"), waiting: row.count("WaitingRequests"), executing: row.count("ExecutingRequests"),
@@ -227,14 +246,17 @@ func (r *dumpReader) row(cells []string, at document.Position) {
 		if l.cancelled > l.rejected {
 			r.fail(at, "CancelledRequests", "%d is more than RejectedRequests, %d, which includes them", l.cancelled, l.rejected)
 		}
-		d.levels = append(d.levels, l)
+		if !r.bad {
+			d.levels = append(d.levels, l)
+		}
 	case queuesDump:
 		q := dumpedQueue{level: level, index: row.count("Index"), pending: row.count("PendingRequests"), executing: row.count("ExecutingRequests"), seats: -1}
 		if d.has("SeatsInUse") {
 			q.seats = row.count("SeatsInUse")
 		}
-		key += " " + row.text("Index")
-		d.queues = append(d.queues, q)
+		if !r.bad {
+			d.queues = append(d.queues, q)
+		}
 	case requestsDump:
 		q := dumpedRequest{level: level, schema: row.text("FlowSchemaName"), flow: row.text("FlowDistingsher"), queue: row.index("QueueIndex"), position: row.index("RequestIndexInQueue"),
 			arrived: row.time("ArriveTime"), seats: 1}
@@ -252,13 +274,10 @@ func (r *dumpReader) row(cells []string, at document.Position) {
 		if q.position < 0 && d.has("StartTime") && q.started.IsZero() {
 			r.fail(at, "StartTime", "the request executes, as its RequestIndexInQueue is -1, but it has not started")
 		}
-		d.requests = append(d.requests, q)
-		return
+		if !r.bad {
+			d.requests = append(d.requests, q)
+		}
 	}
-	if first := r.seen[key]; first > 0 {
-		r.fail(at, "", "duplicate row of %s (first at line %d)", key, first)
-	}
-	r.seen[key] = at.Line
 }
 
 // verbs are those of requests in a dump.

@@ -32,6 +32,7 @@ type Finding struct {
 type evidence struct {
 	collected *collected         // the metrics of all files; nil without
 	beginMs   int64              // File.BeginMs of the file that is read
+	bundled   bool               // File.Bundled of it
 	read      []*incident.Source // while its readers fill them in
 	sources   []incident.Source
 	findings  []Finding

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"regexp"
 
 	"apfsim/core/config"
@@ -30,11 +31,23 @@ func (e *evidence) conclude() {
 	concludeRequestCounts(e)
 }
 
-// readDump reads a file with dumps.
+// readDump reads a file with dumps. Of one in a bundle, rows that are wrong are left out unless most are.
 func readDump(e *evidence, s *incident.Source, text []byte) error {
 	found, errs := readDumps(s.File, string(text))
 	e.dumps = append(e.dumps, found...)
-	return errs.Err()
+	rows, wrong := 0, 0
+	for _, d := range found {
+		rows, wrong = rows+d.rows(), wrong+d.wrong
+	}
+	if len(errs) == 0 || !e.bundled || wrong == 0 || wrong > rows {
+		return errs.Err()
+	}
+	left := "the row is left out"
+	if wrong > 1 {
+		left = fmt.Sprintf("%d of %d rows are left out", wrong, rows+wrong)
+	}
+	e.warnings = append(e.warnings, fmt.Sprintf("%v; %s", errs[0], left))
+	return nil
 }
 
 // add adds a table, unless it has no rows.
@@ -83,7 +96,7 @@ func (e *evidence) readVersion(s *incident.Source, text []byte) error {
 	if m := serverVersion.FindSubmatch(text); m != nil {
 		e.version, e.from = string(m[1]), incident.VersionFile
 	} else {
-		e.warnings = append(e.warnings, s.File+": has the version of kubectl only; that of the server is in kubectl get --raw /version")
+		e.warnings = append(e.warnings, s.File+": says no version of a server, which is in kubectl get --raw /version")
 	}
 	return nil
 }
