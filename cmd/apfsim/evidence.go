@@ -33,6 +33,7 @@ type recognizedFile struct {
 func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, notes []string, err error) {
 	var wrong []error
 	var named []string
+	inFolder := map[string]bool{}
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 			named = append(named, arg)
@@ -43,6 +44,9 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, notes []
 			wrong = append(wrong, fmt.Errorf("%s: %w", arg, err))
 		}
 		named, notes = append(named, inside...), append(notes, left...)
+		for _, name := range inside {
+			inFolder[name] = true
+		}
 	}
 	stdin := bufio.NewReaderSize(cmd.InOrStdin(), evidence.HeadBytes)
 	sources, err := requests.Sources(named, stdin, logfile.Options{})
@@ -51,7 +55,7 @@ func recognizeFiles(cmd *cobra.Command, args []string) (all recognized, notes []
 	}
 	for i := range sources {
 		s := &sources[i]
-		f := recognizedFile{arg: named[i], File: evidence.File{Name: s.Name, Open: func() (io.ReadCloser, error) { return os.Open(s.Name) }}}
+		f := recognizedFile{arg: named[i], File: evidence.File{Name: s.Name, Bundled: inFolder[named[i]], Open: func() (io.ReadCloser, error) { return os.Open(s.Name) }}}
 		files, left, err := f.recognize(stdin, s.Stream)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%s: %w", s.Name, err))

@@ -36,6 +36,7 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 	var wrong []error
 	var read []string
 	var packed packedObjects
+	var bundled []string // objects in folders
 	for _, name := range notOfSeries {
 		if cmd.Flags().Changed(name) {
 			wrong = append(wrong, fmt.Errorf("--%s: is about logs, and the scenario is made from metrics", name))
@@ -70,8 +71,10 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 				options.Files = append(options.Files, f.File)
 				read = append(read, f.arg)
 			case incident.Objects:
-				if !f.inside {
+				if !f.Bundled {
 					flags.config = append(flags.config, f.Name)
+				} else if !f.inside {
+					bundled = append(bundled, f.Name)
 				} else if err := packed.add(&f.File); err != nil {
 					wrong = append(wrong, fmt.Errorf("%s: %w", f.Name, err))
 				}
@@ -83,13 +86,22 @@ func importSeries(cmd *cobra.Command, args []string, flags *importFlags) error {
 		}
 		if packed.text.Len() > 0 {
 			loader.ReplaceStdin(packed.name, packed.text.Bytes())
-			flags.config = append(flags.config, loader.Stdin)
+			bundled = append(bundled, loader.Stdin)
 		}
 		for _, note := range notes {
 			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %s\n", note)
 		}
 	}
+	named := flags.config
+	flags.config = append(slices.Clone(named), bundled...)
 	settings, err := incident.ReadSettings(nil, flags.version, flags.config, "")
+	if err != nil && len(bundled) > 0 {
+		broken := err
+		if settings, err = incident.ReadSettings(nil, flags.version, named, ""); err == nil {
+			flags.config = named
+			fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: note: %v; the objects of the bundle are left out\n", broken)
+		}
+	}
 	if err != nil {
 		wrong = append(wrong, err)
 	}

@@ -39,7 +39,7 @@ func Unpack(name string, r io.Reader) (files []File, notes []string, err error) 
 		case err == io.EOF:
 			return usable(files, notes)
 		case err != nil && len(files) > 0:
-			return usable(files, append(notes, fmt.Sprintf("%s: ends after %s: %v; what follows is left out", name, format.Printable(files[len(files)-1].Name), err)))
+			return usable(files, append(notes, fmt.Sprintf("%s: ends after %s: %v; what follows is left out", name, strings.TrimPrefix(files[len(files)-1].Name, name+":"), err)))
 		case err != nil:
 			return nil, nil, fmt.Errorf("cannot be unpacked: %w", err)
 		case n == mostBundled:

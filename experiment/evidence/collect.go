@@ -153,6 +153,9 @@ func onlyServers(text []byte) ([]byte, error) {
 	if lines.Len() == 0 {
 		return nil, errors.New("the answer has no metrics of a kube-apiserver")
 	}
-	_, err := metrics.Read(bytes.NewReader(lines.Bytes()), metrics.FlowControl)
+	samples, err := metrics.Read(bytes.NewReader(lines.Bytes()), wantedMetrics...)
+	if err == nil {
+		err = plausible(samples)
+	}
 	return lines.Bytes(), err
 }

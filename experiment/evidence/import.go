@@ -109,7 +109,7 @@ func (r *Imported) choose(c *collected, o *ImportOptions) (*server, error) {
 	if c == nil {
 		return fail("no file has metrics: want a series of scrapes of a server")
 	}
-	all, strange, _ := c.servers()
+	all, strange, apart := c.servers()
 	r.Warnings = append(r.Warnings, strange...)
 	var names []string
 	var best *server
@@ -132,6 +132,8 @@ func (r *Imported) choose(c *collected, o *ImportOptions) (*server, error) {
 		return fail("the files have no metrics of an API server")
 	case best == nil:
 		return fail("--server: no series are of a server called %q%s; want one of %s", o.Server, document.Suggest(o.Server, names), strings.Join(names, ", "))
+	case best.sinceStart() && apart != "":
+		return fail("%s; want a second scrape of one of them, a minute later, or a series", apart)
 	case best.sinceStart():
 		return fail("%s: one scrape has no rates, as it counts since the start of the server; want a second one of the same process, a minute later, or a series", best.fileNames())
 	case best.ordered:

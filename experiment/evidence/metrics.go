@@ -26,6 +26,9 @@ func (e *evidence) readNamed(s *incident.Source, text []byte, names []string) er
 	if err != nil {
 		return err
 	}
+	if err := plausible(samples); err != nil {
+		return err
+	}
 	f := e.metrics().file(s)
 	for name, list := range samples.ByName {
 		for i := range list {
@@ -35,6 +38,23 @@ func (e *evidence) readNamed(s *incident.Source, text []byte, names []string) er
 	f.end()
 	if !f.flowControl() {
 		return fmt.Errorf("has no metric of flow control%s; want what kube-apiserver serves: kubectl get --raw /metrics", component(text))
+	}
+	return nil
+}
+
+// plausible returns an error if samples have a value that no server has counted or measured.
+func plausible(samples *metrics.Samples) error {
+	for _, name := range slices.Sorted(maps.Keys(samples.ByName)) {
+		list := samples.ByName[name]
+		for i := range list {
+			s, labels := &list[i], ""
+			if key := s.Key(); key != "" {
+				labels = "{" + format.Printable(key) + "}"
+			}
+			if !isCount(name, s.Value) {
+				return fmt.Errorf("%s%s has the value %g, which no server has counted; want a number of 0 or more: scrape the server again", name, labels, s.Value)
+			}
+		}
 	}
 	return nil
 }
@@ -81,7 +101,7 @@ func (e *evidence) concludeMetrics() {
 	if v := e.collected.version(); v != "" {
 		e.version, e.from = v, incident.VersionMetrics
 	}
-	all := served{apart: apart}
+	all := served{apart: apart != ""}
 	levels := make([][]*level, len(servers))
 	for i, s := range servers {
 		levels[i] = s.levels()

@@ -64,11 +64,20 @@ type collected struct {
 	files    int
 	nameless int // series without a name
 	names    map[string]int
-	absurd   map[string]float64 // values that are left out, by their file and metric
+	absurd   map[string]float64 // the first of the values that are left out, by their file and metric
 }
 
-// mostValue is the greatest value of a metric of a server that is taken for one.
-const mostValue = 1e15
+// isCount reports whether a server can have counted or measured the value of a metric. The metrics that weigh by time count
+// nanoseconds. Those of virtual time, which are not used, may be less than 0.
+func isCount(name string, value float64) bool {
+	most := 1e15
+	for _, weighted := range []string{metrics.SeatUtilization, metrics.RequestUtilization, metrics.DemandSeats} {
+		if rest, is := strings.CutPrefix(name, weighted); is && slices.Contains([]string{"_sum", "_count", "_bucket"}, rest) {
+			most = 1e24
+		}
+	}
+	return value >= 0 && value <= most || strings.HasSuffix(name, "_bounds")
+}
 
 // untimedScrape is a snapshot without a time.
 type untimedScrape struct {
@@ -96,12 +105,16 @@ func (c *collected) file(source *incident.Source) *file {
 
 // add adds a sample. The time is 0 if it is not known.
 func (f *file) add(name string, all map[string]string, atMs int64, value float64) {
-	if math.Abs(value) > mostValue {
+	if math.IsNaN(value) { // in a database, it marks the end of a series
+		return
+	}
+	if !isCount(name, value) {
 		if f.absurd == nil {
 			f.absurd = map[string]float64{}
 		}
-		of := f.source.File + ": " + name
-		f.absurd[of] = max(f.absurd[of], math.Abs(value))
+		if of := f.source.File + ": " + name; f.absurd[of] == 0 {
+			f.absurd[of] = value
+		}
 		return
 	}
 	var own, others []string
@@ -164,9 +177,9 @@ type server struct {
 	restarts  []int64 // when counters began anew
 }
 
-// servers returns the servers that the files are of, by name, what is strange about the files, and whether scrapes without the names
-// of servers are of different processes.
-func (c *collected) servers() (all []*server, strange []string, apart bool) {
+// servers returns the servers that the files are of, by name, what is strange about the files, and the last that is said of scrapes
+// that are of different processes, "" if there are none.
+func (c *collected) servers() (all []*server, strange []string, apart string) {
 	for _, instance := range slices.Sorted(maps.Keys(c.timed)) {
 		var snapshots []*snapshot
 		for _, at := range slices.Sorted(maps.Keys(c.timed[instance])) {
@@ -193,7 +206,6 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 	}
 	for _, instance := range slices.Sorted(maps.Keys(started)) {
 		if same := started[instance]; len(same) > 1 {
-			apart = true
 			var texts []string
 			for _, s := range same {
 				text := s.fileNames()
@@ -202,7 +214,8 @@ func (c *collected) servers() (all []*server, strange []string, apart bool) {
 				}
 				texts = append(texts, text)
 			}
-			strange = append(strange, "the scrapes are of different processes, two servers behind one address or one that restarted, and are not subtracted: "+strings.Join(texts, "; "))
+			apart = "the scrapes are of different processes, two servers behind one address or one that restarted, and are not subtracted: " + strings.Join(texts, "; ")
+			strange = append(strange, apart)
 			for i, s := range same {
 				if s.name == "" {
 					s.name = fmt.Sprintf("server %d", i+1)

@@ -32,6 +32,9 @@ type presentLevel struct {
 // NewPresent reads the metrics that a server has given at a time. The error says what is wrong with them.
 func NewPresent(text []byte, at time.Time) (*Present, error) {
 	samples, err := metrics.Read(bytes.NewReader(text), metrics.FlowControl, metrics.ProcessStart)
+	if err == nil {
+		err = plausible(samples)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the metrics of the server: %w", err)
 	}
