@@ -156,11 +156,7 @@ func (k *kubectl) display(ctx context.Context, cmd *cobra.Command, interval time
 			case <-time.After(interval):
 			}
 		}
-		var now *evidence.Present
-		text, err := ask(evidence.MetricsPath)
-		if err == nil {
-			now, err = evidence.NewPresent(text, time.Now())
-		}
+		now, err := before.Next(ask)
 		if err != nil {
 			if i == 0 || i == times {
 				return err

@@ -32,6 +32,7 @@ func standInKubectl() {
 		text, err := os.ReadFile(name)
 		if name == "metrics" {
 			os.Rename("next", name)
+			os.Rename("then", "next")
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "The connection to the server localhost:8080 was refused")

@@ -23,11 +23,34 @@ const (
 	withDetails = "?includeRequestDetails=1"
 )
 
-// MetricsPath is where kube-apiserver serves its metrics.
-const MetricsPath = "/metrics"
+// metricsPath is where kube-apiserver serves its metrics.
+const metricsPath = "/metrics"
 
 // Asker asks an API server for a path. For the path "", it returns the flow-control objects as YAML.
 type Asker func(path string) ([]byte, error)
+
+// mostTries is how often a server is asked for its metrics until the wanted process answers.
+const mostTries = 10
+
+// metricsOf asks for the metrics of the process that started then, which may be one of several behind one address: their counters
+// cannot be subtracted. If another one always answers, it returns the metrics of that. 0 stands for any process.
+func (ask Asker) metricsOf(startedS float64) ([]byte, error) {
+	for try := 1; ; try++ {
+		text, err := ask(metricsPath)
+		if err != nil || startedS == 0 || try == mostTries || startOf(text) == startedS {
+			return text, err
+		}
+	}
+}
+
+// startOf returns when the process of a scrape started, in seconds since 1970; 0 if the scrape does not say it.
+func startOf(text []byte) float64 {
+	samples, err := metrics.Read(bytes.NewReader(text), metrics.ProcessStart)
+	if err != nil || len(samples.ByName[metrics.ProcessStart]) == 0 {
+		return 0
+	}
+	return samples.ByName[metrics.ProcessStart][0].Value
+}
 
 // dumpPath returns where a dump is served.
 func dumpPath(k dumpKind) string {
@@ -63,15 +86,23 @@ func Dumps(ask Asker, leftOut func(name string, err error)) (all []File, err err
 var errNothing = errors.New("the server gives nothing of what is asked for")
 
 // Collect returns a tar.gz archive with what a server reports of its flow control, for Unpack: its version, its objects, its metrics
-// twice, an interval apart, and its dumps between. Nothing secret is in it: of the objects only names and specs, and of the metrics only
+// twice, an interval apart and of the same process if there are several, and its dumps between. Nothing secret is in it: of the objects only names and specs, and of the metrics only
 // those of API requests, of etcd and of the process. leftOut is told of what the server does not give. n is how many files there are;
 // the error is that there are none, or that of the context.
 func Collect(ctx context.Context, ask Asker, interval time.Duration, leftOut func(name string, err error)) (archive []byte, n int, err error) {
 	var all bytes.Buffer
 	packed := gzip.NewWriter(&all)
 	files := tar.NewWriter(packed)
+	startedS := 0.0
 	add := func(name, path string, keep func([]byte) ([]byte, error)) {
-		text, err := ask(path)
+		var text []byte
+		var err error
+		if path == metricsPath {
+			text, err = ask.metricsOf(startedS)
+			startedS = startOf(text)
+		} else {
+			text, err = ask(path)
+		}
 		if err == nil {
 			text, err = keep(text)
 		}
@@ -92,7 +123,7 @@ func Collect(ctx context.Context, ask Asker, interval time.Duration, leftOut fun
 	}
 	add("version.json", "/version", as(incident.Version))
 	add("objects.yaml", "", onlySpecs)
-	add("metrics-1.txt", MetricsPath, onlyServers)
+	add("metrics-1.txt", metricsPath, onlyServers)
 	second := time.After(interval)
 	for k := range dumpKinds {
 		add(dumps[k].name+".csv", dumpPath(k), as(dumpFiles[k]))
@@ -105,7 +136,7 @@ func Collect(ctx context.Context, ask Asker, interval time.Duration, leftOut fun
 		return nil, 0, ctx.Err()
 	case <-second:
 	}
-	add("metrics-2.txt", MetricsPath, onlyServers)
+	add("metrics-2.txt", metricsPath, onlyServers)
 	if err := errors.Join(files.Close(), packed.Close()); err != nil {
 		return nil, 0, err
 	}

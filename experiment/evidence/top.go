@@ -29,8 +29,21 @@ type presentLevel struct {
 	schemas              map[string]float64 // seats in use
 }
 
-// NewPresent reads the metrics that a server has given at a time. The error says what is wrong with them.
-func NewPresent(text []byte, at time.Time) (*Present, error) {
+// Next asks for the metrics of the server again, and reads them. A nil Present asks for those of any server.
+func (p *Present) Next(ask Asker) (*Present, error) {
+	startedS := 0.0
+	if p != nil {
+		startedS = p.startedS
+	}
+	text, err := ask.metricsOf(startedS)
+	if err != nil {
+		return nil, err
+	}
+	return newPresent(text, time.Now())
+}
+
+// newPresent reads the metrics that a server has given at a time. The error says what is wrong with them.
+func newPresent(text []byte, at time.Time) (*Present, error) {
 	samples, err := metrics.Read(bytes.NewReader(text), metrics.FlowControl, metrics.ProcessStart)
 	if err == nil {
 		err = plausible(samples)
