@@ -3,6 +3,7 @@ package evidence
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -118,7 +119,8 @@ func (e *evidence) onlyServer() *server {
 	return nil
 }
 
-// beside adds the nominal limits of the metrics to the levels, and warns of metrics of another moment.
+// beside adds the nominal limits of the metrics to the levels, and warns of metrics of another moment: what a dump says to have been
+// rejected is what the metrics count or, of two scrapes or a series, between the first and the last of them.
 func (m *moment) beside(e *evidence, s *server) {
 	if s == nil {
 		return
@@ -127,7 +129,14 @@ func (m *moment) beside(e *evidence, s *server) {
 		of := func(one *series) bool { return one.level() == l.name }
 		l.nominal = s.gauge(of, metrics.NominalLimit, metrics.ConcurrencyLimit).last
 		rejected := s.gauge(of, metrics.RejectedTotal)
-		if l.row == nil || !l.row.counted || !rejected.known() && l.row.rejected == 0 || int64(rejected.last) == l.row.rejected {
+		if l.row == nil || !l.row.counted || !rejected.known() && l.row.rejected == 0 {
+			continue
+		}
+		first := rejected.last
+		if !s.sinceStart() {
+			first = s.gaugeAt([]int{0}, of, metrics.RejectedTotal).sum // 0 before its first event
+		}
+		if int64(first) <= l.row.rejected && l.row.rejected <= int64(rejected.last) {
 			continue
 		}
 		m.apart = true
@@ -150,7 +159,8 @@ func (e *evidence) cannot(sentence string) {
 	}
 }
 
-// disagreements warns of dumps that are not of the same moment, or not of the same server.
+// disagreements warns of dumps that are not of the same moment, or not of the same server. The requests of a server change a little
+// while it answers one after another.
 func (m *moment) disagreements(e *evidence) {
 	for _, l := range m.levels {
 		inQueues, inList := int64(0), int64(0)
@@ -161,10 +171,10 @@ func (m *moment) disagreements(e *evidence) {
 			inList += f.waiting
 		}
 		var counts []string
-		differ := false
+		least, most := int64(math.MaxInt64), int64(0)
 		add := func(kind dumpKind, n int64, is bool) {
 			if d := m.dumps[kind]; d != nil && is && !d.leftOut {
-				differ = differ || len(counts) > 0 && !strings.HasPrefix(counts[0], strconv.FormatInt(n, 10)+" ")
+				least, most = min(least, n), max(most, n)
 				counts = append(counts, fmt.Sprintf("%d in %s", n, place(d)))
 			}
 		}
@@ -173,7 +183,7 @@ func (m *moment) disagreements(e *evidence) {
 		}
 		add(queuesDump, inQueues, len(l.queues) > 0)
 		add(requestsDump, inList, true)
-		if differ {
+		if least < most-most/10 {
 			e.warnings = append(e.warnings, fmt.Sprintf("the dumps are not of the same moment, or not of the same server: the requests that wait at %s are %s", l.name, strings.Join(counts, ", ")))
 		}
 	}

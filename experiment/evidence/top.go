@@ -20,6 +20,7 @@ type Present struct {
 	at       time.Time
 	levels   map[string]*presentLevel
 	startedS float64 // when the process started, in seconds since 1970
+	ranS     float64 // for how long the process had run, by the metrics that weigh by time; 0 before 1.25
 }
 
 // presentLevel is a priority level at a moment.
@@ -80,7 +81,18 @@ func newPresent(text []byte, at time.Time) (*Present, error) {
 	for _, s := range samples.ByName[metrics.ProcessStart] {
 		p.startedS = s.Value
 	}
+	for _, s := range samples.ByName[metrics.SeatUtilization+"_count"] {
+		p.ranS = max(p.ranS, s.Value/1e9)
+	}
 	return p, nil
+}
+
+// since returns how many seconds the server had between two moments. A busy one answers late.
+func (p *Present) since(before *Present) float64 {
+	if before.ranS > 0 && p.ranS > before.ranS {
+		return p.ranS - before.ranS
+	}
+	return p.at.Sub(before.at).Seconds()
 }
 
 // mostShown is how many FlowSchemas of a level are shown.
@@ -102,7 +114,7 @@ func (p *Present) Table(before *Present) *report.Table {
 			limit = format.Number(l.limit)
 		}
 		if old := before.levels[name]; old != nil && same {
-			rate = format.Number((l.rejected - old.rejected) / p.at.Sub(before.at).Seconds())
+			rate = format.Number((l.rejected - old.rejected) / p.since(before))
 		}
 		var most []string
 		for _, schema := range slices.SortedFunc(maps.Keys(l.schemas), func(a, b string) int {

@@ -114,9 +114,17 @@ func TestDiagnoseByPrometheus(t *testing.T) {
 	wanted("by promtool tsdb dump", dump)
 }
 
-// overloaded starts a server and a Prometheus that scrapes it, and sends the requests of the case one-schema. It returns the address of
-// the Prometheus, when that began, and what the server counted. All ends with the test.
-func overloaded(ctx context.Context, t *testing.T, binaries *apiserver.Binaries, dir string) (url string, began time.Time, counted map[observed.Count]int) {
+// loaded is a server that is ready for the requests of the case one-schema.
+type loaded struct {
+	server   *apiserver.Server
+	options  apiserver.Options
+	admin    *admin
+	requests []sender.Request
+	duration time.Duration
+}
+
+// prepared starts a server with further users and arguments. It ends with the test.
+func prepared(ctx context.Context, t *testing.T, binaries *apiserver.Binaries, dir string, more []apiserver.User, arguments ...string) *loaded {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -135,24 +143,40 @@ func overloaded(ctx context.Context, t *testing.T, binaries *apiserver.Binaries,
 	hook, err := webhook.Start(pair)
 	check(err)
 	t.Cleanup(func() { hook.Close() })
-	server, err := apiserver.Start(ctx, binaries, serverOptions(sc, users(trial.Prediction.Requests)))
+	options := serverOptions(sc, append(users(trial.Prediction.Requests), more...))
+	options.Arguments = arguments
+	server, err := apiserver.Start(ctx, binaries, options)
 	check(err)
 	t.Cleanup(func() { check(server.Stop()) })
 	a := &admin{server, server.Client(apiserver.Administrator)}
 	check(a.prepare(ctx, file, trial.Prediction.Requests, hook))
-	url = prometheus(ctx, t, dir, server)
 	requests, _ := trial.requests(server, "one-schema-")
-	before, err := a.scrape(ctx)
+	return &loaded{server, options, a, requests, time.Duration(sc.Spec.Duration)}
+}
+
+// overloaded starts a server and a Prometheus that scrapes it, and sends the requests of the case one-schema. It returns the address of
+// the Prometheus, when that began, and what the server counted. All ends with the test.
+func overloaded(ctx context.Context, t *testing.T, binaries *apiserver.Binaries, dir string) (url string, began time.Time, counted map[observed.Count]int) {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := prepared(ctx, t, binaries, dir, nil)
+	url = prometheus(ctx, t, dir, l.server)
+	before, err := l.admin.scrape(ctx)
 	check(err)
 	began = time.Now()
-	sender.Send(ctx, began.Add(time.Second), requests)
-	check(sleepUntil(ctx, began.Add(time.Duration(sc.Spec.Duration))))
-	after, err := a.scrape(ctx)
+	sender.Send(ctx, began.Add(time.Second), l.requests)
+	check(sleepUntil(ctx, began.Add(l.duration)))
+	after, err := l.admin.scrape(ctx)
 	check(err)
 	counted, err = observed.Difference(before, after)
 	check(err)
 	check(sleepUntil(ctx, time.Now().Add(2*scrapeInterval)))
-	check(server.Running())
+	check(l.server.Running())
 	return url, began, counted
 }
 
