@@ -92,6 +92,31 @@ func TestABundleIsOneAnswer(t *testing.T) {
 	}
 }
 
+// A server goes on while it is asked: what it had rejected at its dump is between what it had at the scrapes before and after it, and
+// the requests that wait are a few more or less in each dump.
+func TestDumpBetweenScrapes(t *testing.T) {
+	const head = "PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, DispatchedRequests, RejectedRequests, TimedoutRequests, CancelledRequests\n"
+	for _, c := range []struct {
+		waiting, rejected int
+		one               bool
+	}{{400, 0, true}, {415, 300, true}, {400, 600, true}, {400, 601, false}} {
+		levels := head + fmt.Sprintf("workload-low, 1, false, false, %d, 245, 1300, %d, 0, 0\n", c.waiting, c.rejected)
+		files, _, err := Unpack("bundle.tar.gz", bytes.NewReader(packed(t, append([]entry{{"b/levels.csv", levels, ""}}, ofOneServer...)...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := diagnosed(t, files...)
+		if one := strings.Contains(d.Verdict.Causes[0].Sentence, "importer has 400 of"); one != c.one || one != (len(d.warnings) == 0) {
+			t.Errorf("%d rejected: got %q and the warnings %q; want one answer: %v", c.rejected, d.Verdict.Causes[0].Sentence, d.warnings, c.one)
+		}
+		for _, h := range d.Verdict.Harmed {
+			if c.one && h.Name == "workload-low" {
+				t.Errorf("%d rejected: the level is among the harmed beside its FlowSchemas: %+v", c.rejected, h)
+			}
+		}
+	}
+}
+
 // A folder is as its archive.
 func TestFolderOfFiles(t *testing.T) {
 	dir := t.TempDir()

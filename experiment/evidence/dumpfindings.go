@@ -104,7 +104,8 @@ func (e *evidence) joined(f *Finding, metrics []Finding) bool {
 	if strings.HasSuffix(c.Confirm, dumpRequests) {
 		c.Confirm = ""
 	}
-	m.Harmed, m.Try = append(m.Harmed, f.Harmed...), append(f.Try, m.Try...)
+	flows := slices.DeleteFunc(f.Harmed, func(h result.Harmed) bool { return h.Flow == "" && h.Workload == h.Level }) // the metrics have its FlowSchemas
+	m.Harmed, m.Try = append(m.Harmed, flows...), append(f.Try, m.Try...)
 	return true
 }
 
