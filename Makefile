@@ -377,6 +377,10 @@ live-store: ## compare the simulated store with a live kube-apiserver, in SEQUEN
 live-prometheus: ## diagnose a live kube-apiserver by a Prometheus that scrapes it, and by its blocks
 	cd lab/live && go test ./trial -count=1 -v -timeout $(TIMEOUT) -run '^TestDiagnoseByPrometheus$$' -args -live
 
+.PHONY: live-kubectl
+live-kubectl: ## try who, top and collect of the plugin of kubectl on a live kube-apiserver
+	cd lab/live && go test ./trial -count=1 -v -timeout $(TIMEOUT) -run '^TestPluginOfKubectl$$' -args -live
+
 .PHONY: apfsim-live
 apfsim-live: ## build bin/apfsim-live, which sends a scenario to a cluster, and measures capacities
 	CGO_ENABLED=0 go build -C live -trimpath -ldflags "-s -w" -o ../bin/apfsim-live ./cmd/apfsim-live
@@ -460,6 +464,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
 	$(MAKE) live-prometheus
+	$(MAKE) live-kubectl
 	$(MAKE) release-check install-check
 
 # The packages whose tests have the flag -rewrite, which those with scripts have from datadriven.

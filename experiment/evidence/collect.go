@@ -83,7 +83,7 @@ func Dumps(ask Asker, leftOut func(name string, err error)) (all []File, err err
 	return all, nil
 }
 
-var errNothing = errors.New("the server gives nothing of what is asked for")
+var errNothing = errors.New("the server gives nothing of what is asked for; want a user of the kubeconfig who may read /metrics, /debug/api_priority_and_fairness/ and flow-control objects")
 
 // Collect returns a tar.gz archive with what a server reports of its flow control, for Unpack: its version, its objects, its metrics
 // twice, an interval apart and of the same process if there are several, and its dumps between. Nothing secret is in it: of the objects only names and specs, and of the metrics only
@@ -122,13 +122,14 @@ func Collect(ctx context.Context, ask Asker, interval time.Duration, leftOut fun
 		return func(text []byte) ([]byte, error) { return text, isA(kind, text) }
 	}
 	add("version.json", "/version", as(incident.Version))
+	public := n // which a server says to everybody
 	add("objects.yaml", "", onlySpecs)
 	add("metrics-1.txt", metricsPath, onlyServers)
 	second := time.After(interval)
 	for k := range dumpKinds {
 		add(dumps[k].name+".csv", dumpPath(k), as(dumpFiles[k]))
 	}
-	if n == 0 && ctx.Err() == nil {
+	if n == public && ctx.Err() == nil {
 		return nil, 0, errNothing
 	}
 	select {

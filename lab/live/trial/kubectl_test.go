@@ -260,29 +260,31 @@ type levelFigures struct{ limit, seats, queued, rejected float64 }
 type scraped struct {
 	asked  time.Time
 	at     time.Time // of the answer
+	ranS   float64   // the time of the server, which weighs its metrics
 	levels map[string]levelFigures
 }
 
-// levelFiguresOf reads a scrape of a server of 1.37.
-func levelFiguresOf(text []byte) (map[string]levelFigures, error) {
+// read reads a scrape of a server of 1.37.
+func (c *scraped) read(text []byte) error {
 	samples, err := metrics.Read(bytes.NewReader(text), metrics.FlowControl)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	levels := map[string]levelFigures{}
+	c.levels = map[string]levelFigures{}
 	for name, add := range map[string]func(f *levelFigures, v float64){
-		metrics.CurrentLimit:   func(f *levelFigures, v float64) { f.limit += v },
-		metrics.ExecutingSeats: func(f *levelFigures, v float64) { f.seats += v },
-		metrics.InQueue:        func(f *levelFigures, v float64) { f.queued += v },
-		metrics.RejectedTotal:  func(f *levelFigures, v float64) { f.rejected += v },
+		metrics.CurrentLimit:               func(f *levelFigures, v float64) { f.limit += v },
+		metrics.ExecutingSeats:             func(f *levelFigures, v float64) { f.seats += v },
+		metrics.InQueue:                    func(f *levelFigures, v float64) { f.queued += v },
+		metrics.RejectedTotal:              func(f *levelFigures, v float64) { f.rejected += v },
+		metrics.SeatUtilization + "_count": func(_ *levelFigures, v float64) { c.ranS = max(c.ranS, v/1e9) },
 	} {
 		for _, s := range samples.ByName[name] {
-			f := levels[s.Label("priority_level")]
+			f := c.levels[s.Label("priority_level")]
 			add(&f, s.Value)
-			levels[s.Label("priority_level")] = f
+			c.levels[s.Label("priority_level")] = f
 		}
 	}
-	return levels, nil
+	return nil
 }
 
 // watched calls use, and scrapes the server ten times a second meanwhile.
@@ -297,12 +299,15 @@ func (l *loaded) watched(ctx context.Context, t *testing.T, use func() string) (
 			if ctx.Err() != nil {
 				return
 			}
-			levels, err := levelFiguresOf(text)
+			one := scraped{asked: asked, at: time.Now()}
+			if err == nil {
+				err = one.read(text)
+			}
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			all = append(all, scraped{asked, time.Now(), levels})
+			all = append(all, one)
 		}
 	})
 	text = use()
@@ -328,7 +333,7 @@ func (l *loaded) compare(t *testing.T, shown string, counted []scraped) {
 	if len(displays) == 0 || len(taken) < len(displays)+1 { // a further one is of collect
 		t.Fatalf("%d displays and %d scrapes in the audit log; want one more", len(displays), len(taken))
 	}
-	rows, off, wide := 0, [4]float64{}, 0.0
+	rows, off, rates := 0, [4]float64{}, 0.0
 	for i, display := range displays {
 		begin, end := around(counted, taken[i])
 		from, to := around(counted, taken[i+1])
@@ -370,12 +375,19 @@ func (l *loaded) compare(t *testing.T, shown string, counted []scraped) {
 				if err != nil || rate < least || rate > most {
 					t.Errorf("display %d: top shows %s rejections per second, the server counted %.1f to %.1f", i, fields[4], least, most)
 				}
-				wide = max(wide, most/least-1)
+				rates += rate
 			}
 		}
 	}
-	t.Logf("%d rows of top: beyond what the server counted just before and after by %g seats, %g of limits and %g queued requests at most; rejections per second are within bounds that are %.0f %% apart at most",
-		rows, off[1], off[2], off[3], 100*wide)
+	first, _ := around(counted, taken[0])
+	_, last := around(counted, taken[len(displays)])
+	rate := rates / float64(len(displays))
+	want := (counted[last].levels["shared"].rejected - counted[first].levels["shared"].rejected) / (counted[last].ranS - counted[first].ranS)
+	t.Logf("%d rows of top: beyond what the server counted just before and after by %g seats, %g of limits and %g queued requests at most; %.1f rejections per second in the mean, the server counted %.1f",
+		rows, off[1], off[2], off[3], rate, want)
+	if math.Abs(rate-want) > 0.1*want {
+		t.Errorf("top shows %.1f rejections per second in the mean, the server counted %.1f", rate, want)
+	}
 	if rows < 4*len(displays) {
 		t.Errorf("%d rows were compared; want %d or more", rows, 4*len(displays))
 	}
