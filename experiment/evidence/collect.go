@@ -75,7 +75,7 @@ func Dumps(ask Asker, leftOut func(name string, err error)) (all []File, err err
 			leftOut(dumps[k].name, err)
 			continue
 		}
-		all = append(all, File{Name: dumps[k].name, Kind: dumpFiles[k], Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
+		all = append(all, File{Name: dumps[k].name, Kind: dumpFiles[k], Bundled: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
 	}
 	if len(all) == 0 {
 		return nil, errNothing

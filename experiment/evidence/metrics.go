@@ -47,16 +47,20 @@ func plausible(samples *metrics.Samples) error {
 	for _, name := range slices.Sorted(maps.Keys(samples.ByName)) {
 		list := samples.ByName[name]
 		for i := range list {
-			s, labels := &list[i], ""
-			if key := s.Key(); key != "" {
-				labels = "{" + format.Printable(key) + "}"
-			}
-			if !isCount(name, s.Value) {
-				return fmt.Errorf("%s%s has the value %g, which no server has counted; want a number of 0 or more: scrape the server again", name, labels, s.Value)
+			if s := &list[i]; !isCount(name, s.Value) {
+				labels := ""
+				if key := s.Key(); key != "" {
+					labels = "{" + format.Printable(key) + "}"
+				}
+				return notCounted(name+labels, s.Value, "")
 			}
 		}
 	}
 	return nil
+}
+
+func notCounted(series string, value float64, at string) error {
+	return fmt.Errorf("%s has the value %g%s, which no server has counted; want a number of 0 or more", series, value, at)
 }
 
 // component says whose metrics a text has that are not of kube-apiserver.

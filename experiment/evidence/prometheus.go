@@ -90,6 +90,8 @@ func (f *file) addSeries(metric model.Metric, values []model.SamplePair) {
 // check says why nothing can be concluded from the answer to a query.
 func (f *file) check() error {
 	switch {
+	case f.wrong != nil:
+		return f.wrong
 	case len(f.metrics) == 0 && f.nameless > 0:
 		return errors.New(`has series without a name, which are the results of an expression, such as rate(); query the series themselves: apiserver_flowcontrol_rejected_requests_total`)
 	case len(f.metrics) == 0:

@@ -64,7 +64,6 @@ type collected struct {
 	files    int
 	nameless int // series without a name
 	names    map[string]int
-	absurd   map[string]float64 // the first of the values that are left out, by their file and metric
 }
 
 // isCount reports whether a server can have counted or measured the value of a metric. The metrics that weigh by time count
@@ -96,6 +95,7 @@ type file struct {
 	untimed map[string]*untimedScrape
 	firstMs int64
 	metrics map[string]bool
+	wrong   error // of the first value that no server has counted
 }
 
 func (c *collected) file(source *incident.Source) *file {
@@ -105,15 +105,12 @@ func (c *collected) file(source *incident.Source) *file {
 
 // add adds a sample. The time is 0 if it is not known.
 func (f *file) add(name string, all map[string]string, atMs int64, value float64) {
-	if math.IsNaN(value) { // in a database, it marks the end of a series
+	if math.IsNaN(value) && f.source.Kind == incident.TSDBDump { // it marks the end of a series
 		return
 	}
-	if !isCount(name, value) {
-		if f.absurd == nil {
-			f.absurd = map[string]float64{}
-		}
-		if of := f.source.File + ": " + name; f.absurd[of] == 0 {
-			f.absurd[of] = value
+	if !isCount(name, value) && wanted(name) {
+		if f.wrong == nil {
+			f.wrong = notCounted(name, value, " at "+clock(atMs))
 		}
 		return
 	}
@@ -190,9 +187,6 @@ func (c *collected) servers() (all []*server, strange []string, apart string) {
 		}
 	}
 	groups, order, strange := c.processes(false)
-	for _, of := range slices.Sorted(maps.Keys(c.absurd)) {
-		strange = append(strange, fmt.Sprintf("%s has the value %g, which no server has counted: such values are left out", of, c.absurd[of]))
-	}
 	started := map[string][]*server{}
 	for _, key := range order {
 		instance, _, _ := strings.Cut(key, "\n")
