@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"apfsim/document/yaml"
 	"apfsim/experiment"
@@ -73,6 +74,16 @@ of the candidates suffices.`,
 		},
 	}
 	f := cmd.Flags()
+	addSearch(f, &flags)
+	f.StringVarP(&flags.out, "out", "o", "", "write tune.html, tune.json, change.yaml, change.diff, undo.yaml and the finished runs to `DIR`")
+	f.StringVar(&flags.shard, "shard", "", "`I/N`: try only part I of N of the candidates, counted from 0, and keep the runs in DIR")
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
+	return cmd
+}
+
+// addSearch adds the flags that say what is searched.
+func addSearch(f *pflag.FlagSet, flags *tuneFlags) {
 	f.StringArrayVar(&flags.goals, "goal", nil, "`'METRIC: EXPRESSION'` that must hold, as a threshold of a scenario; besides the scenario's own goals, as far as they hold now; may be repeated")
 	addLoad(f, &flags.load)
 	f.StringSliceVar(&flags.allow, "allow", nil, "`KIND,...` of changes that are also allowed: server, clients (their rate limits); and names of levels to which requests may be moved though the level is kept for others, such as catch-all")
@@ -83,11 +94,6 @@ of the candidates suffices.`,
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a run must hold")
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the answer")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
-	f.StringVarP(&flags.out, "out", "o", "", "write tune.html, tune.json, change.yaml, change.diff, undo.yaml and the finished runs to `DIR`")
-	f.StringVar(&flags.shard, "shard", "", "`I/N`: try only part I of N of the candidates, counted from 0, and keep the runs in DIR")
-	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
-	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
-	return cmd
 }
 
 // kinds returns the kinds of changes that the flags allow.

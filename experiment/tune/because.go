@@ -15,7 +15,9 @@ import (
 // explainChanges says of each field that a candidate changes why its value is what it is, with the number that sets it.
 func (a *Answer) explainChanges(c *Candidate) {
 	for i := range c.Changes {
-		c.Changes[i].Because = a.search.because(c, &c.Changes[i])
+		if c.Changes[i].Because == "" { // a search at another size has not said it
+			c.Changes[i].Because = a.search.because(c, &c.Changes[i])
+		}
 	}
 }
 

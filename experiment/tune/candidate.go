@@ -102,6 +102,7 @@ type Candidate struct {
 	objects     config.Objects // that are changed or added
 	requests    int            // max-requests-inflight; 0: as it is
 	servers     int            // their number; 0: as it is
+	size        *size          // of the servers, in the place of both; nil: as it is
 	limit       *clientLimit   // of clients; nil: as it is
 	value       int            // of the field; of a new level its seats; 0 of a candidate without one
 	moves       string         // what is moved, "" of a candidate that moves nothing
@@ -129,6 +130,9 @@ func (c *Candidate) scenarioOf(sc *scenario.Scenario) *scenario.Scenario {
 	}
 	if c.servers > 0 {
 		own.Spec.Servers.Replicas = c.servers
+	}
+	if c.size != nil {
+		c.size.applyTo(&own.Spec.Servers)
 	}
 	if c.limit != nil {
 		own.Spec.Workload = c.limit.applyTo(sc.Spec.Workload)
@@ -161,6 +165,9 @@ func (p *problem) describe(c *Candidate) *advice.SeatDivision {
 	if c.servers > 0 {
 		c.Cost.Objects += 1 + c.servers - p.Spec.Servers.Replicas // each new one costs more than to start the present ones anew
 		c.Changes = append(c.Changes, Change{Kind: serverKind, Path: serversPath, From: p.Spec.Servers.Replicas, To: c.servers})
+	}
+	if c.size != nil {
+		c.Changes = append(c.Changes, c.size.changes(&p.Spec.Servers)...)
 	}
 	if c.limit != nil {
 		c.Cost.Objects += len(c.limit.workloads)

@@ -174,6 +174,12 @@ func (a *Answer) costSentence() string {
 	if c.Class == ClientLimits {
 		costs = []string{"changes clients of " + format.Counted(c.Objects, "workload") + ", which those who run them have to do"}
 	}
+	if z := a.Selected.size; z != nil {
+		costs = []string{"needs the size " + z.name}
+		if c.Objects > 0 {
+			costs = append(costs, "changes "+format.Counted(c.Objects, "object"))
+		}
+	}
 	if n := a.Selected.servers - a.search.present.Spec.Servers.Replicas; n > 0 {
 		costs = []string{"adds " + format.Counted(n, "server")}
 	}

@@ -156,11 +156,29 @@ func RunPart(ctx context.Context, o Options) (runs int, err error) {
 
 // begin runs the present configuration and lists the candidates, if a change is needed.
 func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
+	s, asked, err := prepare(ctx, o)
+	if err == nil {
+		needed, err = s.examine(asked)
+	}
+	if err == nil && needed {
+		err = s.keepServed()
+	}
+	if err == nil {
+		err = s.openJournal()
+	}
+	if err == nil && needed {
+		err = s.list()
+	}
+	return s, needed, err
+}
+
+// prepare returns the search with the goals as the thresholds of the present configuration, and how many of them are asked for.
+func prepare(ctx context.Context, o Options) (s *search, asked int, err error) {
 	s = &search{Options: &o, ctx: ctx, began: time.Now(), alpha: 1 - o.Confidence, results: map[*Candidate]*trials{}}
 	sc := *o.Scenario
 	s.present = &sc
 	if err := s.check(); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	s.replayed = replays(&sc)
 	if phase := &s.present.Spec.Servers.AdjustmentPhase; phase.After == 0 { // else one phase decides
@@ -168,33 +186,38 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 		phase.Random = !s.replayed
 	}
 	if err := experiment.ChooseWarmups(ctx, []*scenario.Scenario{s.present}, noProgress{}); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
-	asked, err := s.goals()
-	if err != nil {
-		return nil, false, err
+	if asked, err = s.goals(); err != nil {
+		return nil, 0, err
 	}
 	s.invented = invents(s.present)
-	needed, explained, err := s.tryPresent(asked)
-	if err != nil {
-		return nil, false, err
+	return s, asked, nil
+}
+
+// examine runs the present configuration, and notes what its runs say.
+func (s *search) examine(asked int) (needed bool, err error) {
+	if needed, s.explained, err = s.tryPresent(asked); err != nil {
+		return false, err
 	}
-	s.explained = explained
 	s.countSent()
-	if needed {
-		if err := s.keepServed(); err != nil {
-			return nil, false, err
-		}
-	}
+	return needed, nil
+}
+
+// openJournal opens the journal of a search whose goals are known.
+func (s *search) openJournal() error {
 	head, err := s.headOf()
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	if s.journal, err = openJournal(o.Dir, head); err != nil || !needed {
-		return s, needed, err
-	}
-	if s.problem, err = newProblem(s.present, explained.Summary, explained.Parts, &o); err != nil {
-		return nil, false, err
+	s.journal, err = openJournal(s.Dir, head)
+	return err
+}
+
+// list lists the candidates.
+func (s *search) list() (err error) {
+	if s.problem, err = newProblem(s.present, s.explained.Summary, s.explained.Parts, s.Options); err != nil {
+		return err
 	}
 	s.all = s.problem.candidates()
 	decisions := 0
@@ -202,7 +225,7 @@ func begin(ctx context.Context, o Options) (s *search, needed bool, err error) {
 		decisions += f.decisions()
 	}
 	s.beta = s.alpha / float64(max(1, decisions))
-	return s, needed, nil
+	return nil
 }
 
 // newAnswer returns the answer as far as it is known before the candidates are tried.

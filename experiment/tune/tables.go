@@ -425,7 +425,7 @@ func (a *Answer) triedTable() *report.Table {
 		}
 		why := e.Because
 		if e.Fails != "" {
-			why = "fails " + a.shortGoal(e.Fails)
+			why = "fails " + a.search.shortGoal(e.Fails)
 		}
 		t.AddTexts(e.ID, string(e.Class), fmt.Sprintf("%d of %d", e.Passes, e.After), why)
 	}
@@ -434,8 +434,9 @@ func (a *Answer) triedTable() *report.Table {
 }
 
 // shortGoal names the statistic of a goal, such as wait p99 of mice.
-func (a *Answer) shortGoal(text string) string {
-	n := a.search.present.Spec.Thresholds[slices.Index(a.Goals, text)].Name()
+func (s *search) shortGoal(text string) string {
+	goals := s.present.Spec.Thresholds
+	n := goals[slices.IndexFunc(goals, func(t metric.Threshold) bool { return goalText(&t) == text })].Name()
 	short, of := shortStatistic(&n), []string{}
 	for _, tag := range n.Tags {
 		of = append(of, tag.Value)

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment"
+	"apfsim/experiment/catalogue"
+	"apfsim/experiment/tune"
+	"apfsim/reports/render"
+	"apfsim/reports/report"
+)
+
+// listCatalogues is the value of --catalogue that lists those that come with the program.
+const listCatalogues = "list"
+
+func newPlan() *cobra.Command {
+	var flags tuneFlags
+	var name string
+	cmd := &cobra.Command{
+		Use:   "plan SCENARIO",
+		Short: "Find the cheapest size of the servers with which goals hold, and what is free",
+		Long: `Find the cheapest of the sizes that can be bought with which the goals of a scenario hold, beside the
+changes of flow control that cost nothing. SCENARIO is a file, a library name, or a folder of 'apfsim
+import' or 'apfsim diagnose', as that of 'apfsim tune', whose search it shares.
+
+A catalogue is a YAML file of sizes with their seats and prices. Those that are published come with the
+program: ` + strings.Join(catalogue.Names(), ", ") + `. 'apfsim plan --catalogue list' prints them.
+
+With a capacity in the scenario, more seats make executions slower; without one they cost nothing, and
+the answer says so. The command buys and applies nothing. The exit status is 0 if an option holds, and
+99 if none does.`,
+		Example: `  apfsim plan --catalogue list
+  apfsim plan elephants-and-mice --catalogue eks --load 2
+  apfsim plan elephants-and-mice --catalogue sizes.yaml --goal 'rejected{workload:mice}: rate == 0' --time 2m`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if name == listCatalogues && len(args) == 0 {
+				return nil
+			}
+			return exactlyOne("a scenario: a file, or a name that 'apfsim scenarios list' prints")(cmd, args)
+		},
+		ValidArgsFunction: completeScenarios,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if name == listCatalogues {
+				return printCatalogues(cmd, flags.format)
+			}
+			return runPlan(cmd, args[0], name, &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&name, "catalogue", "", "sizes that can be bought: a `FILE`, or a name that --catalogue list prints; required")
+	addSearch(f, &flags)
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
+	return cmd
+}
+
+// printCatalogues prints the catalogues that come with the program.
+func printCatalogues(cmd *cobra.Command, format string) error {
+	if err := oneOf("format", format, tuneFormats); err != nil {
+		return invalid(err)
+	}
+	var all []*catalogue.Catalogue
+	for _, name := range catalogue.Names() {
+		c, err := catalogue.Load(name)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+	}
+	return render.Write(cmd.OutOrStdout(), catalogueDocument(all), format, textOptions(cmd.OutOrStdout(), false))
+}
+
+// catalogueDocument has the sizes of catalogues, with their sources.
+func catalogueDocument(all []*catalogue.Catalogue) *report.Document {
+	d := &report.Document{Title: "Catalogues", Data: all}
+	for _, c := range all {
+		t := report.TextTable(c.Name+", "+c.Date, "size", "seats of a server", "servers", "price")
+		t.Name, t.Caption = c.Name, c.Name
+		for i := range t.Columns[1:] {
+			t.Columns[1+i].Left = false
+		}
+		for i := range c.Sizes {
+			s := &c.Sizes[i]
+			requests, mutating := s.Limits(1)
+			seats, servers, price := fmt.Sprintf("%d + %d", requests, mutating), "as now", "not known"
+			if s.Seats > 0 {
+				seats = fmt.Sprintf("%d of all", s.Seats)
+			}
+			if s.Replicas > 0 {
+				servers = fmt.Sprint(s.Replicas)
+			}
+			if s.Price != nil {
+				price = c.ShortPrice(*s.Price)
+			}
+			t.AddTexts(s.Name, seats, servers, price)
+		}
+		parts := []report.Part{{Table: t}, {Note: "Source: " + c.Source + "."}}
+		if c.Note != "" {
+			parts = append(parts, report.Part{Note: c.Note})
+		}
+		d.Sections = append(d.Sections, report.Section{Name: c.Name, Title: c.Name, Parts: parts})
+	}
+	return d
+}
+
+func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
+	if name == "" {
+		return invalid(fmt.Errorf("--catalogue: is missing; want a file with sizes, or one of %s", strings.Join(catalogue.Names(), ", ")))
+	}
+	sizes, wrong := catalogue.Load(name)
+	if wrong != nil {
+		wrong = fmt.Errorf("--catalogue: %w", wrong)
+	}
+	arg, err := experiment.InFolder(arg)
+	var options tune.Options
+	if err == nil {
+		options, err = flags.options(cmd, arg)
+	}
+	if err = errors.Join(wrong, err); err != nil {
+		return invalid(err)
+	}
+	warn(cmd.ErrOrStderr(), options.Scenario)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
+	defer steps.clear()
+	options.Progress = steps.next("candidates")
+	plan, err := tune.RunPlan(ctx, options, sizes)
+	steps.clear()
+	var infeasible *tune.Infeasible
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted; nothing was written")
+	case errors.As(err, &infeasible):
+		return invalid(fmt.Errorf("%s: %w", arg, err))
+	case err != nil:
+		return err
+	}
+	if err := render.Write(cmd.OutOrStdout(), plan.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
+		return err
+	}
+	if plan.Selected == nil {
+		return &failure{status: statusThreshold}
+	}
+	return nil
+}
