@@ -112,9 +112,6 @@ func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
 		return invalid(fmt.Errorf("--catalogue: is missing; want a file with sizes, or one of %s", strings.Join(catalogue.Names(), ", ")))
 	}
 	sizes, wrong := catalogue.Load(name)
-	if wrong != nil {
-		wrong = fmt.Errorf("--catalogue: %w", wrong)
-	}
 	arg, err := experiment.InFolder(arg)
 	var options tune.Options
 	if err == nil {

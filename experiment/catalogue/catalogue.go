@@ -74,7 +74,7 @@ func Load(name string) (*Catalogue, error) {
 		text, err = input.ReadFile(name, yaml.MaxBytes)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%q is neither a file nor one of the catalogues %s%s", name, strings.Join(Names(), ", "), document.Suggest(name, Names()))
+		return nil, fmt.Errorf("--catalogue: %q is neither a file nor one of the catalogues %s%s", name, strings.Join(Names(), ", "), document.Suggest(name, Names()))
 	}
 	if err != nil {
 		return nil, err
@@ -203,9 +203,9 @@ func (c *Catalogue) YearlyPrice(p float64) string {
 	return amount(math.Round(p*hours["year"]/hours[c.Per])) + " " + c.Currency + " a year"
 }
 
-// amount writes an amount of money with two digits behind the point, and none of a whole number of 1000 or more.
+// amount writes an amount of money with two digits behind the point, and none of 0 and of a whole number of 1000 or more.
 func amount(p float64) string {
-	if p == math.Trunc(p) && math.Abs(p) >= 1000 {
+	if p == math.Trunc(p) && (p == 0 || math.Abs(p) >= 1000) {
 		return grouped(fmt.Sprintf("%.0f", p))
 	}
 	return fmt.Sprintf("%.2f", p)

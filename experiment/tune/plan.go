@@ -127,7 +127,7 @@ func (p *Plan) decide(needed bool) error {
 	var alone []*Option
 	for i := range p.Catalogue.Sizes {
 		z := &p.Catalogue.Sizes[i]
-		at := sizeOf(z, spec.Replicas)
+		at := sizeOf(z, spec)
 		if now.key < 0 && at.isOf(spec) {
 			now.Size, now.key, now.Price = z.Name, i, z.Price
 			alone = append(alone, now)
@@ -281,7 +281,7 @@ func (p *Plan) changesOf(all []*Option, now *Option) error {
 func (p *Plan) searchAt(o *Option) (*search, error) {
 	main := p.main
 	s := &search{Options: main.Options, ctx: main.ctx, began: main.began, alpha: main.alpha, replayed: main.replayed, phased: main.phased, invented: main.invented,
-		runs: main.runs, attempts: main.attempts, results: map[*Candidate]*trials{}}
+		whole: main, fewer: o.at.fewer, runs: main.runs, attempts: main.attempts, results: map[*Candidate]*trials{}}
 	s.present = (&Candidate{size: o.at}).scenarioOf(main.present)
 	needed, err := s.examine(len(s.present.Spec.Thresholds))
 	if err != nil || !needed {

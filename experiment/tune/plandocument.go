@@ -63,6 +63,8 @@ func (p *Plan) answer() *report.Answer {
 		a.Status, a.Sentence = "CHANGE", "No other size is needed: "+o.Change.Sentence
 	case now.Outcome == OptionHolds:
 		a.Status, a.Sentence = "CHEAPER", fmt.Sprintf("What the cluster has%s holds, and a cheaper size as well%s: %s", p.inBrackets(now), p.inBrackets(o), o.Change.Sentence)
+	case o.key < now.key:
+		a.Status, a.Sentence = "CHEAPER", o.Change.Sentence
 	default:
 		a.Status, a.Sentence = "BUY", o.Change.Sentence
 	}

@@ -138,6 +138,9 @@ func (s *search) runOnce(sc *scenario.Scenario, seed uint64) (*experiment.Trial,
 
 // presentWith returns a run of the present configuration. Those with the seeds of the search are kept.
 func (s *search) presentWith(seed uint64) (*experiment.Trial, error) {
+	if s.whole != nil {
+		return s.whole.presentWith(seed)
+	}
 	base := s.present.Spec.Seed
 	if seed-base >= MostRuns {
 		return s.runOnce(s.present, seed)
@@ -249,11 +252,12 @@ func waitsEnough(s *result.Summary, workload string) bool {
 const bystanderNs = 100_000_000
 
 // bystanders returns the workloads that a candidate is not about: they neither cause the harm, nor are they moved, nor is a goal
-// about them, which says what they need.
+// about them, which says what they need. With fewer seats, nobody may pay for what is saved.
 func (s *search) bystanders(c *Candidate) (all []string) {
 	for i := range s.present.Spec.Workload {
 		w := s.present.Spec.Workload[i].Name
-		if s.problem != nil && w != c.moves && !slices.Contains(s.problem.taking, w) && !slices.Contains(s.problem.withGoals, w) {
+		about := w == c.moves || s.problem != nil && slices.Contains(s.problem.taking, w)
+		if s.problem != nil && (!about || s.fewer || c.size != nil && c.size.fewer) && !slices.Contains(s.problem.withGoals, w) {
 			all = append(all, w)
 		}
 	}

@@ -56,6 +56,8 @@ type search struct {
 	late    bool               // Options.Time is over
 	present *scenario.Scenario // with the goals as its thresholds
 	problem *problem
+	whole   *search // of a search at another size, that of the present one; nil for that itself
+	fewer   bool    // the size has fewer seats than the present one
 	alpha   float64 // error of the whole answer: 1 − Confidence
 	beta    float64 // probability of rejecting one good candidate
 

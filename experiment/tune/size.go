@@ -11,12 +11,16 @@ import (
 type size struct {
 	name                        string // in the catalogue
 	requests, mutating, servers int
+	fewer                       bool // seats than the servers have now, in one of them or together
 }
 
-// sizeOf returns a size of a catalogue for a cluster that has so many servers now.
-func sizeOf(s *catalogue.Size, now int) *size {
-	requests, mutating := s.Limits(now)
-	return &size{s.Name, requests, mutating, s.Servers(now)}
+// sizeOf returns a size of a catalogue for a cluster.
+func sizeOf(s *catalogue.Size, now *scenario.Servers) *size {
+	z := &size{name: s.Name, servers: s.Servers(now.Replicas)}
+	z.requests, z.mutating = s.Limits(now.Replicas)
+	each := now.MaxRequestsInflight + now.MaxMutatingRequestsInflight
+	z.fewer = z.each() < each || z.each()*z.servers < each*now.Replicas
+	return z
 }
 
 // each returns the seats of a server.

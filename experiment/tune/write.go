@@ -98,6 +98,9 @@ func (a *Answer) undo() []string {
 	if len(added) > 0 {
 		commands = append(commands, "kubectl delete "+strings.Join(added, " "))
 	}
+	if c.size != nil {
+		return append(commands, "take back the size "+c.size.name+" for the former one")
+	}
 	for i := range c.Changes {
 		if ch := &c.Changes[i]; ch.elsewhere() {
 			commands = append(commands, ch.command(ch.From))
