@@ -74,14 +74,14 @@ func readers(t *testing.T, text string, kinds []string) *Answer {
 	})
 }
 
-var answers = map[string]*Answer{}
+var answers = map[string]any{}
 
 // once returns the answer to a question, which it seeks once.
-func once(question string, seek func() *Answer) *Answer {
+func once[T any](question string, seek func() T) T {
 	if answers[question] == nil {
 		answers[question] = seek()
 	}
-	return answers[question]
+	return answers[question].(T)
 }
 
 // loadText loads a scenario that is no file.
