@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ type upgradeFlags struct {
 	from, to    string
 	servers     int
 	with        string
+	time        time.Duration
 	probability float64
 	confidence  string
 	seed        uint64
@@ -73,6 +75,7 @@ are no longer served.`,
 	f.BoolVar(&flags.onlyObjects, "only-objects", false, "print only what servers do to the objects of CONFIG, and why")
 	f.StringVar(&flags.with, "with", "", "`SCENARIO` with the load during the upgrade: a file, a library name, or a folder of an import")
 	cmd.RegisterFlagCompletionFunc("with", completeScenarios)
+	f.DurationVar(&flags.time, "time", 0, "`DURATION`, such as 2m, after which the search for settings ends: the answer has the best that was found until then; 0 for no bound")
 	f.Float64Var(&flags.probability, "probability", 0.9, "`P` with which a rollout must refuse nothing")
 	f.StringVar(&flags.confidence, "confidence", "95%", "`LEVEL` of confidence of the settings")
 	f.Uint64Var(&flags.seed, "seed", 0, "first seed `N`, instead of the scenario's own")
@@ -120,6 +123,12 @@ func (f *upgradeFlags) options(cmd *cobra.Command, args []string) (o upgrade.Opt
 		return o, fmt.Errorf("--probability: %v: want a probability from 0.5 to 0.999, such as 0.9", f.probability)
 	}
 	o.Probability = f.probability
+	if o.Time = f.time; f.time < 0 {
+		return o, fmt.Errorf("--time: %s: want a duration such as 2m", f.time)
+	}
+	if f.time > 0 && f.with == "" {
+		return o, errors.New("--time: has no meaning without --with, because nothing is run")
+	}
 	if err := f.checkServers(); err != nil {
 		return o, err
 	}
@@ -222,7 +231,7 @@ func runMaintenance(cmd *cobra.Command, args []string, flags *upgradeFlags) erro
 	if err := oneOf("format", flags.config.format, answerFormats); err != nil {
 		return invalid(err)
 	}
-	for _, name := range []string{"with", "probability", "confidence", "seed", "out", "fail-on", "max-requests-inflight", "max-mutating-requests-inflight"} {
+	for _, name := range []string{"with", "time", "probability", "confidence", "seed", "out", "fail-on", "max-requests-inflight", "max-mutating-requests-inflight"} {
 		if cmd.Flags().Changed(name) {
 			return invalid(fmt.Errorf("--%s: has no meaning with --only-objects, which runs nothing", name))
 		}

@@ -76,6 +76,11 @@ type Closest struct {
 	Holds
 	Fails  string   `json:"fails"`  // the goal that failed most often
 	Excess *float64 `json:"excess"` // the greatest value/limit − 1 of a goal that failed; null if it is not known
+
+	// Of a search that was ended: fresh runs of a confirmation that was begun, and with which probability a run holds at
+	// least, by these or else by the others.
+	Fresh   *Holds   `json:"fresh,omitempty"`
+	AtLeast *float64 `json:"atLeast,omitempty"`
 }
 
 // Figure is a statistic over several runs.
@@ -392,7 +397,15 @@ func (a *Answer) findClosest() error {
 		}
 	}
 	t := s.results[best]
-	a.Closest = &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: s.worstGoal(t), Excess: t.excess}
+	c := &Closest{Candidate: best, Holds: Holds{t.Passes, t.Runs}, Fails: s.worstGoal(t), Excess: t.excess}
+	if a.Closest = c; a.OutOfBudget && !s.replayed {
+		known := c.Holds
+		if t.fresh.Runs > 0 {
+			known, c.Fresh = t.fresh, &t.fresh
+		}
+		least := known.AtLeast(s.alpha)
+		c.AtLeast = &least
+	}
 	return nil
 }
 

@@ -35,6 +35,9 @@ func (s *search) confirm(c *Candidate) (*confirmation, error) {
 		done.runs = append(done.runs, run)
 		return o.Passed, nil
 	})
+	if err == errBudget {
+		s.trialsOf(c).fresh = held
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (a *Answer) answer() *report.Answer {
 		}
 		return &report.Answer{Status: "CHANGE", Judgement: judge.Good, Sentence: a.Selected.Sentence, Why: why}
 	}
-	sentence := fmt.Sprintf("None of the %s suffices.", format.Counted(a.Candidates, "candidate"))
+	status, sentence := "NONE SUFFICES", fmt.Sprintf("None of the %s suffices.", format.Counted(a.Candidates, "candidate"))
 	if a.Candidates == 0 {
 		sentence = "There is no candidate among the changes that are allowed."
 	}
@@ -128,7 +128,7 @@ func (a *Answer) answer() *report.Answer {
 		if a.search.late {
 			what = "time of " + a.search.Time.String()
 		}
-		sentence = fmt.Sprintf("The %s ended the search before one of %s was confirmed.", what, format.Counted(a.Candidates, "candidate"))
+		status, sentence = "NOT FINISHED", fmt.Sprintf("The %s ended the search before one of %s was confirmed.", what, format.Counted(a.Candidates, "candidate"))
 	}
 	var why []string
 	if a.Closest != nil {
@@ -138,7 +138,7 @@ func (a *Answer) answer() *report.Answer {
 	if len(a.NotTried) > 0 {
 		why = append(why, a.notTriedText())
 	}
-	return &report.Answer{Status: "NONE SUFFICES", Judgement: judge.Bad, Sentence: sentence, Why: why}
+	return &report.Answer{Status: status, Judgement: judge.Bad, Sentence: sentence, Why: why}
 }
 
 // slower is what an answer depends on if nothing says how fast the servers execute with the load.
@@ -148,9 +148,18 @@ func (a *Answer) unknownCapacity() bool {
 	return slices.ContainsFunc(a.ofRuns, func(t result.Trust) bool { return t.ID == result.UnknownCapacity })
 }
 
-// closestSentence says how near to the goals the closest candidate comes, and by how much it misses them.
+// closestSentence says how near to the goals the closest candidate comes, and by how much it misses them; of a search that
+// was ended, what the best so far is worth.
 func (a *Answer) closestSentence() string {
 	c := a.Closest
+	if c.AtLeast != nil && c.Passes > 0 {
+		runs := fmt.Sprintf("It held in %d of %s of the search", c.Passes, format.Counted(c.Runs, "run"))
+		if c.Fresh != nil {
+			runs += fmt.Sprintf(", and in %d of %s that should confirm it", c.Fresh.Passes, format.Counted(c.Fresh.Runs, "fresh run"))
+		}
+		return fmt.Sprintf("Best so far: %s %s. By these, a run holds with a probability of at least %s, at %s confidence; it is not confirmed.",
+			c.Sentence, runs, format.Number(*c.AtLeast), format.Percent(1-a.search.alpha))
+	}
 	text := fmt.Sprintf("Closest: %s It holds in %d of %s", c.Sentence, c.Passes, format.Counted(c.Runs, "run"))
 	var misses []string
 	for i := range a.Thresholds {

@@ -141,6 +141,23 @@ func ConfirmationRuns(p, alpha float64, failures int) int {
 	}
 }
 
+// AtLeast returns the lower limit of the probability with which a run passes, of a confidence of 1−alpha, if h passed:
+// Clopper and Pearson's, as in ConfirmationRuns.
+func (h Holds) AtLeast(alpha float64) float64 {
+	if h.Passes == 0 {
+		return 0
+	}
+	low, high := 0.0, 1.0
+	for range 40 {
+		if p := (low + high) / 2; binomialBelow(h.Runs, h.Runs-h.Passes, 1-p) <= alpha {
+			low = p
+		} else {
+			high = p
+		}
+	}
+	return low
+}
+
 // binomialBelow returns the probability of at most most of n, each with probability q.
 func binomialBelow(n, most int, q float64) float64 {
 	sum := 0.0

@@ -156,3 +156,12 @@ func TestConfirmationHasPower(t *testing.T) {
 		}
 	}
 }
+
+// The limits are those of the tables of Clopper and Pearson for 95 % on one side.
+func TestLowerLimitOfPasses(t *testing.T) {
+	for h, want := range map[Holds]float64{{10, 10}: 0.741134, {20, 20}: 0.860892, {29, 29}: 0.901855, {39, 40}: 0.886812, {38, 40}: 0.850848, {0, 5}: 0} {
+		if got := h.AtLeast(0.05); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%d of %d: %v, want %v", h.Passes, h.Runs, got, want)
+		}
+	}
+}

@@ -82,6 +82,7 @@ type trials struct {
 	Runs, Passes int
 	Decision     Decision
 	Because      string // it is not the answer; "" of one of which nothing is known yet
+	fresh        Holds  // of a confirmation that the budget or the time has ended
 
 	failed  []int    // how often each goal failed
 	excess  *float64 // the greatest value/limit − 1 of a goal that failed, of the runs of which it is known

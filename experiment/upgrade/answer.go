@@ -7,6 +7,7 @@ package upgrade
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"apfsim/core/config"
 	"apfsim/core/rules"
@@ -26,6 +27,7 @@ type Options struct {
 
 	Probability float64             // with which a rollout refuses nothing
 	Confidence  float64             // of the settings that are found
+	Time        time.Duration       // after which no run of other settings is begun; 0 for no bound
 	Progress    func(done, all int) // of settings; nil for none
 }
 
@@ -49,6 +51,9 @@ type Answer struct {
 	Present  *Present   `json:"present"`  // the present settings; nil without a workload
 	Tried    []*Tried   `json:"tried"`    // in the order in which they were tried
 	Runs     int        `json:"runs"`
+	// OutOfTime says that the time was over before settings were confirmed. Best are then the best so far, if any were tried.
+	OutOfTime bool  `json:"outOfTime,omitempty"`
+	Best      *Best `json:"best,omitempty"`
 
 	Verdict *result.Overall `json:"verdict"`
 
@@ -103,6 +108,43 @@ type Found struct {
 	StopSeconds int64      `json:"terminationGracePeriodSeconds"` // the least with which no server is killed
 	Rollout     Rollout    `json:"rollout"`                       // with these settings
 	Procedure   string     `json:"procedure"`
+}
+
+// Best are the smallest settings that the runs accepted, or else those with which most runs refused nothing, in a search that
+// the time has ended.
+type Best struct {
+	Settings
+	tune.Holds             // of the runs of the search
+	Fresh      *tune.Holds `json:"fresh,omitempty"` // of a confirmation that was begun
+	AtLeast    *float64    `json:"atLeast"`         // probability with which a rollout refuses nothing, by the fresh runs or else the others; null for a replay
+
+	only bool // only whether requests are refused was asked
+}
+
+// best returns the best settings of a search that was ended; nil if none were tried.
+func (s *search) best() *Best {
+	var best *Tried
+	for _, t := range s.tried {
+		switch {
+		case best == nil, t.Enough && !best.Enough:
+			best = t
+		case t.Enough == best.Enough && (t.Enough && t.DelayNs < best.DelayNs || !t.Enough && t.Passes*best.Runs > best.Passes*t.Runs):
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	b := &Best{Settings: best.Settings, Holds: best.Holds, only: best.only}
+	known := b.Holds
+	if best.fresh.Runs > 0 {
+		b.Fresh, known = &best.fresh, best.fresh
+	}
+	if !s.w.Replay {
+		least := known.AtLeast(s.alpha)
+		b.AtLeast = &least
+	}
+	return b
 }
 
 // Run answers what an upgrade changes and harms.
@@ -161,8 +203,12 @@ func (a *Answer) simulateRollout(ctx context.Context) error {
 	if err := s.tryPresent(); err != nil {
 		return err
 	}
-	if err := s.walk(); err != nil {
+	err := s.walk()
+	if err != nil && err != errTime {
 		return err
+	}
+	if a.OutOfTime = err == errTime; a.OutOfTime {
+		a.Best = s.best()
 	}
 	w := s.w
 	a.Runs = s.runs

@@ -179,7 +179,10 @@ func (a *Answer) settingsSentences() (all []string) {
 		now = fmt.Sprintf("With the present settings (%s), %s in %d runs.", flags(p.Settings), a.goalText(), p.Runs)
 	}
 	f := a.Settings
-	if f == nil {
+	switch {
+	case a.OutOfTime:
+		return []string{now, a.bestText()}
+	case f == nil:
 		return []string{now, a.noSettings()}
 	}
 	text := fmt.Sprintf("The smallest settings with which %s are %s: ", a.goalText(), flags(f.Settings))
@@ -198,6 +201,30 @@ func (a *Answer) settingsSentences() (all []string) {
 			format.Duration(f.Rollout.During.Seconds*1e9), format.Duration(a.Rollout.During.Seconds*1e9)))
 	}
 	return append(all, fmt.Sprintf("The pod needs terminationGracePeriodSeconds: %d with these settings, or a server can be killed before it has stopped.", f.StopSeconds))
+}
+
+// bestText says what the best settings of a search that was ended are worth.
+func (a *Answer) bestText() string {
+	text := fmt.Sprintf("The time of %s ended the search before settings were confirmed.", a.options.Time)
+	b := a.Best
+	switch {
+	case b == nil:
+		return text + " No others were run."
+	case b.Passes == 0:
+		return text + fmt.Sprintf(" None of %s that were tried so far suffices.", format.Counted(len(a.Tried), "setting"))
+	}
+	what := a.goalText()
+	if b.only {
+		what = "no request was refused (whether any is lost was not asked yet)"
+	}
+	text += fmt.Sprintf(" Best so far: %s, with which %s in %d of %s", flags(b.Settings), what, b.Passes, format.Counted(b.Runs, "run"))
+	if b.Fresh != nil {
+		text += fmt.Sprintf(", and in %d of %s that should confirm them", b.Fresh.Passes, format.Counted(b.Fresh.Runs, "fresh run"))
+	}
+	if b.AtLeast != nil {
+		text += fmt.Sprintf(": by these, a rollout does with a probability of at least %s, at %s confidence", format.Number(*b.AtLeast), format.Percent(1-a.search.alpha))
+	}
+	return text + "."
 }
 
 // failedText says what is wrong with a rollout in which goals do not hold.

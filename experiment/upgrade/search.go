@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"errors"
 	"math/bits"
 	"sort"
 	"time"
@@ -43,6 +44,9 @@ type Tried struct {
 	Lost     int  `json:"lostInRuns"`
 	Rejected int  `json:"rejectedInRuns"`
 	Enough   bool `json:"enough"` // whether the runs accept them
+
+	only  bool       // only whether requests are refused was asked
+	fresh tune.Holds // of a confirmation that the time has ended
 }
 
 // fails counts a goal that did not hold.
@@ -54,6 +58,7 @@ func (t *Tried) fails(goal int) {
 type search struct {
 	*Options
 	ctx   context.Context
+	began time.Time
 	w     *Workload
 	alpha float64 // error of the whole answer: 1 − Confidence
 	beta  float64 // probability of rejecting one good value
@@ -80,7 +85,7 @@ type search struct {
 
 // newSearch returns the search for the settings of a workload.
 func newSearch(ctx context.Context, o *Options) *search {
-	s := &search{Options: o, ctx: ctx, w: o.Workload, alpha: 1 - o.Confidence, goals: nothingRefused(), delays: delays, graces: graces}
+	s := &search{Options: o, ctx: ctx, began: time.Now(), w: o.Workload, alpha: 1 - o.Confidence, goals: nothingRefused(), delays: delays, graces: graces}
 	if kill := int64(o.Workload.Scenario.Spec.Servers.Shutdown.KillAfter); kill > 0 {
 		s.delays = delays[:max(1, sort.Search(len(delays), func(i int) bool { return delays[i] >= kill }))]
 	}
@@ -89,6 +94,21 @@ func newSearch(ctx context.Context, o *Options) *search {
 	}
 	s.beta = s.alpha / float64(2*bits.Len(uint(len(s.delays)))+len(s.graces)*len(chances))
 	return s
+}
+
+// errTime ends a search whose time is over.
+var errTime = errors.New("upgrade: the time is over")
+
+// next returns the next of some runs, or errTime.
+func (s *search) next(runs *experiment.Trials) (*experiment.Trial, error) {
+	if s.Time > 0 && time.Since(s.began) >= s.Time {
+		return nil, errTime
+	}
+	run, err := runs.Next()
+	if err == nil {
+		s.runs++
+	}
+	return run, err
 }
 
 // begin starts runs of some settings.
@@ -192,24 +212,21 @@ func (s *search) decide(c Settings, goals metric.Thresholds) (*Tried, error) {
 	}
 	runs := s.begin(c, goals, s.w.Scenario.Spec.Seed, s.maxRuns(), true)
 	defer runs.Stop()
-	t := &Tried{Settings: c}
+	t := &Tried{Settings: c, only: len(goals) < len(s.goals)}
 	decision, held, err := tune.Until(s.newTest(s.beta), s.maxRuns(), func() (bool, error) {
-		run, err := runs.Next()
+		run, err := s.next(runs)
 		if err != nil {
 			return false, err
 		}
-		s.runs++
 		for _, goal := range run.Failed() {
 			t.fails(goal)
 		}
 		return passed(run, len(goals)), nil
 	})
-	if err != nil {
-		return nil, err
+	if t.Holds, t.Enough = held, decision == tune.Accepted; err == nil || err == errTime && held.Runs > 0 {
+		s.tried = append(s.tried, t)
 	}
-	t.Holds, t.Enough = held, decision == tune.Accepted
-	s.tried = append(s.tried, t)
-	return t, nil
+	return t, err
 }
 
 // leastDelay returns the index of the smallest delay with which no request is refused, or len(s.delays). A longer delay
@@ -274,11 +291,10 @@ func (s *search) confirm(c Settings, t *Tried) error {
 	defer runs.Stop()
 	var phases []*collect.Phases
 	decision, held, err := tune.Until(decides, decides.Most(), func() (bool, error) {
-		run, err := runs.Next()
+		run, err := s.next(runs)
 		if err != nil {
 			return false, err
 		}
-		s.runs++
 		for _, goal := range run.Failed() {
 			t.fails(goal)
 		}
@@ -287,6 +303,9 @@ func (s *search) confirm(c Settings, t *Tried) error {
 		}
 		return passed(run, len(s.goals)), nil
 	})
+	if err == errTime {
+		t.fresh = held
+	}
 	if err != nil || decision != tune.Accepted {
 		return err
 	}
