@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"apfsim/experiment"
 	"apfsim/experiment/catalogue"
 	"apfsim/experiment/tune"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
 	"apfsim/reports/report"
 )
@@ -31,7 +33,8 @@ A catalogue is a YAML file of sizes with their seats and prices. Those that are 
 program: ` + strings.Join(catalogue.Names(), ", ") + `. 'apfsim plan --catalogue list' prints them.
 
 With a capacity in the scenario, more seats make executions slower; without one they cost nothing, and
-the answer says so. The command buys and applies nothing. The exit status is 0 if an option holds, and
+the answer says so. The command buys and applies nothing. With -o, DIR gets plan.html and
+plan.json, and of a change also change.yaml for kubectl apply, change.diff and undo.yaml. The exit status is 0 if an option holds, and
 99 if none does.`,
 		Example: `  apfsim plan --catalogue list
   apfsim plan elephants-and-mice --catalogue eks --load 2
@@ -53,6 +56,7 @@ the answer says so. The command buys and applies nothing. The exit status is 0 i
 	f := cmd.Flags()
 	f.StringVar(&name, "catalogue", "", "sizes that can be bought: a `FILE`, or a name that --catalogue list prints; required")
 	addSearch(f, &flags)
+	f.StringVarP(&flags.out, "out", "o", "", "write plan.html, plan.json, and of a change change.yaml, change.diff and undo.yaml to `DIR`")
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	addFormat(cmd, &flags.format, "text", "answer", tuneFormats)
 	return cmd
@@ -120,9 +124,24 @@ func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
 	if err = errors.Join(wrong, err); err != nil {
 		return invalid(err)
 	}
+	if slices.Contains(options.Kinds, "server") {
+		return invalid(errors.New("--allow: server has no meaning here: the sizes of the servers are those of the catalogue"))
+	}
 	warn(cmd.ErrOrStderr(), options.Scenario)
 	ctx, stop := interruptible(cmd)
 	defer stop()
+	var p paths
+	p.readScenarios(options.Scenario)
+	if !slices.Contains(catalogue.Names(), name) {
+		p.read(name)
+	}
+	p.folder("--out: ", flags.out, tune.PlanFiles...)
+	var files atomicfile.Set
+	defer files.Discard()
+	if err := p.prepare(cmd, &files); err != nil {
+		return err
+	}
+	options.Dir = "" // the runs are not kept
 	steps := newSteps(cmd.ErrOrStderr(), flags.quiet)
 	defer steps.clear()
 	options.Progress = steps.next("candidates")
@@ -136,6 +155,14 @@ func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
 		return invalid(fmt.Errorf("%s: %w", arg, err))
 	case err != nil:
 		return err
+	}
+	if flags.out != "" {
+		if err := plan.Write(&files, flags.out); err != nil {
+			return err
+		}
+		if err := files.Commit(); err != nil {
+			return err
+		}
 	}
 	if err := render.Write(cmd.OutOrStdout(), plan.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
 		return err

@@ -240,6 +240,9 @@ func (a *Answer) complete(c *Candidate) error {
 	}
 	a.Clients = append(a.Clients, a.search.problem.clientNotes()...)
 	for _, kind := range Kinds {
+		if kind == serverChanges && a.search.sized {
+			continue // the catalogue has them
+		}
 		if (kind != "clients" || len(a.search.problem.missingLimits()) > 0) && !slices.Contains(a.search.Kinds, kind) {
 			a.NotTried = append(a.NotTried, kind)
 		}

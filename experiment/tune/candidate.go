@@ -35,6 +35,9 @@ const (
 // Kinds are the kinds of changes that can be allowed and forbidden, in the order of their classes.
 var Kinds = []string{"flowschemas", "lending", "queues", "levels", "suggested", "server", "clients"}
 
+// serverChanges is the kind of changes of the servers.
+const serverChanges = "server"
+
 // Usual are the kinds that are allowed by default. The others need a restart, or another team.
 var Usual = []string{"flowschemas", "lending", "queues", "levels", "suggested"}
 

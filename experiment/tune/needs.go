@@ -67,5 +67,12 @@ func seatsText(x float64) string { return format.Number(x) + " seats" }
 
 // notTriedText names the kinds of changes that were not tried.
 func (a *Answer) notTriedText() string {
-	return fmt.Sprintf("%s not tried: apfsim tune --allow %s.", format.Counted(len(a.NotTried), "other kind")+" of change "+map[bool]string{true: "was", false: "were"}[len(a.NotTried) == 1], strings.Join(a.NotTried, ","))
+	command, were := "tune", "were"
+	if a.search.sized {
+		command = "plan"
+	}
+	if len(a.NotTried) == 1 {
+		were = "was"
+	}
+	return fmt.Sprintf("%s of change %s not tried: apfsim %s --allow %s.", format.Counted(len(a.NotTried), "other kind"), were, command, strings.Join(a.NotTried, ","))
 }

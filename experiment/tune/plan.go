@@ -90,6 +90,7 @@ func RunPlan(ctx context.Context, o Options, c *catalogue.Catalogue) (*Plan, err
 		return nil, err
 	}
 	defer s.journal.close()
+	s.sized = true
 	p := &Plan{SchemaVersion: result.SchemaVersion, Catalogue: c, main: s, capacity: s.present.Spec.Servers.Capacity.IsSet()}
 	p.about = p.workload()
 	if !needed {
@@ -172,10 +173,13 @@ func (p *Plan) alone(all []*Option, now *Option) error {
 		}
 		if at := slices.IndexFunc(all[:i], enough); at >= 0 {
 			o.Because = "costs more than " + all[at].name() + ", which holds"
+			if !p.Catalogue.Priced() {
+				o.Because = "not needed: " + all[at].name() + " holds"
+			}
 			continue
 		}
 		if at := slices.IndexFunc(all, func(f *Option) bool { return p.atMost(o, f) && f.Outcome == OptionFails }); at >= 0 {
-			o.Outcome, o.Because = OptionFails, "not run: not more seats than "+all[at].name()+", which do not suffice"
+			o.Outcome, o.Because = OptionFails, "not run: no more seats than "+all[at].name()
 			continue
 		}
 		if s.usedUp() {

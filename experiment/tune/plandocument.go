@@ -4,17 +4,36 @@ import (
 	"fmt"
 	"slices"
 
+	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
 	"apfsim/reports/judge"
 	"apfsim/reports/report"
 )
 
+// Names of the files of a plan. The others are those of an Answer about its change.
+const (
+	PlanFile     = "plan.json"
+	PlanPageFile = "plan.html"
+)
+
+// PlanFiles are the names of all of them.
+var PlanFiles = []string{PlanFile, PlanPageFile, ChangeFile, DiffFile, UndoFile}
+
+// Write adds the files of a plan to a set. Files with a change that an earlier plan has left are removed if there is none now.
+func (p *Plan) Write(set *atomicfile.Set, dir string) error {
+	contents, err := p.Answer.changeFiles()
+	if err != nil {
+		return err
+	}
+	return writeFiles(set, dir, p.Document(), PlanFiles, contents)
+}
+
 // Document returns the plan in words: what to do, the options with their prices, and what Answer.Document has on the one that
 // is selected.
 func (p *Plan) Document() *report.Document {
 	d := p.Answer.Document()
-	d.Data, d.Answer, d.Ran, d.Sources = p, p.answer(), p.ran(), ""
-	options := report.Section{Name: "options", Title: "Options", Parts: []report.Part{{Table: p.table()}, {Note: p.source()}}}
+	d.Data, d.Answer, d.Ran, d.Sources = p, p.answer(), p.ran(), "All numbers are in "+PlanFile+"."
+	options := report.Section{Name: "options", Title: "Options", Screen: true, Parts: []report.Part{{Table: p.table()}, {Note: p.source()}}}
 	d.Sections = slices.Insert(d.Sections, 0, options)
 	return d
 }

@@ -57,6 +57,7 @@ type search struct {
 	present *scenario.Scenario // with the goals as its thresholds
 	problem *problem
 	whole   *search // of a search at another size, that of the present one; nil for that itself
+	sized   bool    // the sizes of the servers are those of a catalogue
 	fewer   bool    // the size has fewer seats than the present one
 	alpha   float64 // error of the whole answer: 1 − Confidence
 	beta    float64 // probability of rejecting one good candidate

@@ -13,6 +13,7 @@ import (
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/format"
 	"apfsim/reports/render"
+	"apfsim/reports/report"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -32,34 +33,26 @@ var Files = []string{AnswerFile, PageFile, ChangeFile, DiffFile, UndoFile, Trial
 // Write adds the files of an answer to a set. Files with a change that an earlier answer has left are removed if there is
 // none now.
 func (a *Answer) Write(set *atomicfile.Set, dir string) error {
+	contents, err := a.changeFiles()
+	if err != nil {
+		return err
+	}
+	contents[TrialsFile] = a.search.journal.text()
+	return writeFiles(set, dir, a.Document(), Files, contents)
+}
+
+// writeFiles adds files to a set: the first of the names is the data of a document, the second its page, and the others have
+// the contents, or are removed without any.
+func writeFiles(set *atomicfile.Set, dir string, d *report.Document, names []string, contents map[string][]byte) error {
 	var text, page bytes.Buffer
-	if err := format.WriteJSON(&text, a); err != nil {
+	if err := format.WriteJSON(&text, d.Data); err != nil {
 		return err
 	}
-	if err := render.HTML(&page, a.Document()); err != nil {
+	if err := render.HTML(&page, d); err != nil {
 		return err
 	}
-	contents := map[string][]byte{AnswerFile: text.Bytes(), PageFile: page.Bytes(), TrialsFile: a.search.journal.text()}
-	if a.Selected != nil {
-		change, err := a.Manifest()
-		if err != nil {
-			return err
-		}
-		before, err := a.objectsText(a.former(), false)
-		if err != nil {
-			return err
-		}
-		contents[ChangeFile] = change
-		contents[DiffFile] = diff.Diff("present.yaml", []byte(before), ChangeFile, change)
-		undo, err := a.objectsText(a.safeUndo(), false)
-		if err != nil {
-			return err
-		}
-		if undo != "" {
-			contents[UndoFile] = []byte("# Undoes: " + a.Selected.Sentence + "\n" + undo)
-		}
-	}
-	for _, name := range Files {
+	contents[names[0]], contents[names[1]] = text.Bytes(), page.Bytes()
+	for _, name := range names {
 		path := filepath.Join(dir, name)
 		if content, ok := contents[name]; !ok {
 			set.Remove(path)
@@ -68,6 +61,32 @@ func (a *Answer) Write(set *atomicfile.Set, dir string) error {
 		}
 	}
 	return nil
+}
+
+// changeFiles returns the contents of the files about the selected change; none without one.
+func (a *Answer) changeFiles() (map[string][]byte, error) {
+	contents := map[string][]byte{}
+	if a.Selected == nil {
+		return contents, nil
+	}
+	change, err := a.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	before, err := a.objectsText(a.former(), false)
+	if err != nil {
+		return nil, err
+	}
+	contents[ChangeFile] = change
+	contents[DiffFile] = diff.Diff("present.yaml", []byte(before), ChangeFile, change)
+	undo, err := a.objectsText(a.safeUndo(), false)
+	if err != nil {
+		return nil, err
+	}
+	if undo != "" {
+		contents[UndoFile] = []byte("# Undoes: " + a.Selected.Sentence + "\n" + undo)
+	}
+	return contents, nil
 }
 
 // undo returns the commands that undo the selected change.
