@@ -29,6 +29,7 @@ var working = map[string]string{
 	"import":     "apfsim run small.yaml -q --requests -o rec > rec.txt && apfsim import --fit rec/small --scenario small.yaml --replications 9 -o $(mktemp -d -p .)",
 	"merge":      "apfsim sweep merge $(yes 'shards/0 shards/1' | head -n 100) -o $(mktemp -d -p .)",
 	"tune":       "! apfsim tune small.yaml --goal 'latency{workload:w}: p(99) < 1us' --budget 20",
+	"plan":       "! apfsim plan small.yaml --catalogue gce --goal 'latency{workload:w}: p(99) < 1us' --budget 20",
 	"upgrade":    "apfsim upgrade --from 1.36 --with small.yaml --servers 1",
 	"collisions": "apfsim collisions --deals 2000",
 }

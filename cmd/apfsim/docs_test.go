@@ -405,7 +405,7 @@ func TestExamplesOfTheHelp(t *testing.T) {
 	examples := map[string]bool{}
 	forEachCommand(newRoot(), func(cmd *cobra.Command) {
 		for line := range strings.Lines(cmd.Example) {
-			slow := cmd.Name() == "tune" || cmd.Name() == "upgrade" // minutes; other tests run such commands
+			slow := slices.Contains([]string{"tune", "plan", "upgrade"}, cmd.Name()) // minutes; other tests run such commands
 			if line = strings.TrimSpace(line); !examples[line] && (*long || !slow) {
 				runLine(t, dir, cmd.CommandPath(), line)
 			}

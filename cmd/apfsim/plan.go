@@ -38,7 +38,7 @@ plan.json, and of a change also change.yaml for kubectl apply, change.diff and u
 99 if none does.`,
 		Example: `  apfsim plan --catalogue list
   apfsim plan elephants-and-mice --catalogue eks --load 2
-  apfsim plan elephants-and-mice --catalogue sizes.yaml --goal 'rejected{workload:mice}: rate == 0' --time 2m`,
+  apfsim plan elephants-and-mice --catalogue eks --goal 'rejected{workload:mice}: rate == 0' --time 2m -o plan`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if name == listCatalogues && len(args) == 0 {
 				return nil
