@@ -23,8 +23,8 @@ var stories = []struct {
 }{
 	{
 		// github.com/pytorch/ci-infra/pull/447: EKS rejects creations of pods of a CI system, 0.36 % of the traffic. The tier XL
-		// was asked for, and later 4XL. The CI system is one flow: of 700 pods at once, 300 find a place in a queue of
-		// workload-low at one of the two servers, and the others a seat that the level has not lent. To lend nothing is free.
+		// was asked for, and later 4XL. The CI system is one flow: of 350 pods at once at each of two servers, 300 find a place
+		// in a queue of workload-low, and the others a seat that the level has not lent. To lend nothing is free.
 		name: "ci", catalogue: "eks", kinds: []string{"lending", "suggested"},
 		text: `apiVersion: apfsim/v1alpha1
 kind: Scenario
