@@ -198,14 +198,17 @@ func (c *Catalogue) ShortPrice(p float64) string {
 	return amount(p) + " " + c.Currency + "/" + string(c.Per)
 }
 
-// YearlyPrice writes the price for a year, rounded to whole units: 14 454 USD a year.
+// YearlyPrice writes the price for a year, from 1000 on in whole units: 14 454 USD a year.
 func (c *Catalogue) YearlyPrice(p float64) string {
-	return amount(math.Round(p*hours["year"]/hours[c.Per])) + " " + c.Currency + " a year"
+	if p *= hours["year"] / hours[c.Per]; p >= 1000 {
+		p = math.Round(p)
+	}
+	return amount(p) + " " + c.Currency + " a year"
 }
 
 // amount writes an amount of money with two digits behind the point, and none of 0 and of a whole number of 1000 or more.
 func amount(p float64) string {
-	if p == math.Trunc(p) && (p == 0 || math.Abs(p) >= 1000) {
+	if p == math.Trunc(p) && (p == 0 || p >= 1000) {
 		return grouped(fmt.Sprintf("%.0f", p))
 	}
 	return fmt.Sprintf("%.2f", p)
