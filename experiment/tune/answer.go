@@ -198,7 +198,11 @@ func (a *Answer) confirmed(done *found) error {
 		a.Tight = &Tight{t.c, t.Holds}
 	}
 	a.explainChanges(c)
-	if err := a.compare(c, done.first, done.runs[:min(len(done.runs), comparedRuns)]); err != nil {
+	most := comparedRuns
+	if a.search.over() {
+		most = closestRuns
+	}
+	if err := a.compare(c, done.first, done.runs[:min(len(done.runs), most)]); err != nil {
 		return err
 	}
 	a.Undo = a.undo()

@@ -45,7 +45,8 @@ const mostRepeats = 60
 type found struct {
 	c *Candidate
 	*confirmation
-	tight *found
+	robust bool
+	tight  *found
 }
 
 // mostRobust is how many candidates beyond the first that is confirmed are tried to find one that is robust.
@@ -53,9 +54,9 @@ const mostRobust = 8
 
 // moreRobust returns the confirmed candidate if it is robust, or else the next one that is: a value of the same family that is
 // farther from the present one, or a candidate that costs more. If none is, it returns the confirmed one.
-func (s *search) moreRobust(c *Candidate, done *confirmation) (*found, error) {
+func (s *search) moreRobust(c *Candidate, done *confirmation) (_ *found, err error) {
 	first := &found{c: c, confirmation: done}
-	if robust, err := s.isRobust(c); robust || err != nil {
+	if first.robust, err = s.isRobust(c); first.robust || err != nil {
 		return first, err
 	}
 	for _, next := range s.farther(c) {
@@ -65,7 +66,7 @@ func (s *search) moreRobust(c *Candidate, done *confirmation) (*found, error) {
 			if robust, err = s.isRobust(next); robust {
 				var confirmed *confirmation
 				if confirmed, err = s.confirm(next); confirmed != nil {
-					return &found{next, confirmed, first}, nil
+					return &found{next, confirmed, true, first}, nil
 				}
 			}
 		}
@@ -92,8 +93,8 @@ func (s *search) farther(c *Candidate) (all []*Candidate) {
 	return slices.DeleteFunc(all, func(c *Candidate) bool { return c == nil })
 }
 
-// isRobust says whether a candidate holds with more load and with longer executions, as far as the scenario can be changed so. Names
-// of users, and phases of the adjustments, are other ones in each run.
+// isRobust says whether a candidate holds with more load and with longer executions, as far as the scenario can be changed so, and
+// as far as there is time to try. Names of users, and phases of the adjustments, are other ones in each run.
 func (s *search) isRobust(c *Candidate) (bool, error) {
 	for i, v := range variations {
 		changed := v.of(c.scenarioOf(s.present))
@@ -101,6 +102,9 @@ func (s *search) isRobust(c *Candidate) (bool, error) {
 			continue
 		}
 		b, err := s.repeat(changed, FirstSeed(s.present.Spec.Seed, robustSeeds+i))
+		if err == errBudget {
+			return true, nil
+		}
 		if err != nil || !b.Holds {
 			return false, err
 		}
@@ -120,6 +124,9 @@ func (a *Answer) repeat(sc *scenario.Scenario, attempt int) error {
 			continue
 		}
 		b, err := a.search.repeat(changed, FirstSeed(sc.Spec.Seed, attempt+i))
+		if err == errBudget {
+			return nil // the time is over
+		}
 		if err != nil {
 			return err
 		}
@@ -137,6 +144,9 @@ func (s *search) repeat(sc *scenario.Scenario, first uint64) (*Break, error) {
 	defer runs.Stop()
 	known := &trials{failed: make([]int, len(sc.Spec.Thresholds))}
 	decision, held, err := Until(s.newTest(s.alpha), mostRepeats, func() (bool, error) {
+		if s.over() {
+			return false, errBudget
+		}
 		run, err := runs.Next()
 		if err != nil {
 			return false, err

@@ -25,7 +25,8 @@ type Plan struct {
 	Answer *Answer `json:"answer"` // on the selected option, or if none holds on the present servers: what tune.json has
 
 	main     *search
-	about    string // the workload whose waits are shown; "" for all
+	show     func(done, all int) // of the options
+	about    string              // the workload whose waits are shown; "" for all
 	capacity bool
 	changes  int // sizes of which changes were searched
 }
@@ -91,7 +92,7 @@ func RunPlan(ctx context.Context, o Options, c *catalogue.Catalogue) (*Plan, err
 	}
 	defer s.journal.close()
 	s.sized = true
-	p := &Plan{SchemaVersion: result.SchemaVersion, Catalogue: c, main: s, capacity: s.present.Spec.Servers.Capacity.IsSet()}
+	p := &Plan{SchemaVersion: result.SchemaVersion, Catalogue: c, main: s, show: o.Progress, capacity: s.present.Spec.Servers.Capacity.IsSet()}
 	p.about = p.workload()
 	if !needed {
 		s.all = nil // nothing has to be changed at this size
@@ -154,7 +155,7 @@ func (p *Plan) decide(needed bool) error {
 
 // progress makes a search of changes say how far all of them are.
 func (p *Plan) progress(s *search) {
-	show := p.main.Options.Progress
+	show := p.show
 	if show == nil {
 		return
 	}
@@ -267,7 +268,10 @@ func (p *Plan) changesOf(all []*Option, now *Option) error {
 			return nil
 		}
 		s, err := p.searchAt(o)
-		if err == nil && s != nil {
+		if err == nil && s == nil {
+			continue
+		}
+		if err == nil {
 			err = p.change(o, s)
 		}
 		if err != nil {
@@ -317,27 +321,15 @@ func (p *Plan) change(o *Option, s *search) error {
 	case f == nil:
 		with.Because = "no change of flow control suffices"
 	case s == p.main:
-		robust := f.tight != nil
-		if !robust {
-			if robust, err = s.isRobust(f.c); err != nil {
-				return err
-			}
-		}
-		with.holds(f, robust)
+		with.holds(f, f.robust)
 	default:
 		s.newAnswer(true).explainChanges(f.c)
-		robust := f.tight != nil
-		if !robust {
-			if robust, err = s.isRobust(f.c); err != nil {
-				return err
-			}
-		}
 		own := *f
-		own.c, own.tight = p.candidate(o, f.c), nil
+		own.c = p.candidate(o, f.c)
 		if t := f.tight; t != nil {
 			own.tight = &found{c: p.candidate(o, t.c), confirmation: t.confirmation}
 		}
-		with.holds(&own, robust)
+		with.holds(&own, f.robust)
 	}
 	return nil
 }
@@ -405,6 +397,9 @@ func (p *Plan) measure(o *Option) error {
 	}
 	runs := s.first[:min(len(s.first), closestRuns)]
 	if !o.Present || o.Changed {
+		if s.over() {
+			return nil
+		}
 		c := o.Change
 		if c == nil {
 			c = p.candidate(o, nil)

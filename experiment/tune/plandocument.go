@@ -94,7 +94,7 @@ func (p *Plan) answer() *report.Answer {
 		a.Why = append(a.Why, text)
 	}
 	if p.OutOfBudget {
-		a.Why = append(a.Why, "The search was ended before all options were decided: a cheaper one may hold.")
+		a.Why = append(a.Why, "The search was ended before all options were decided, or tried with more load: a cheaper one may hold.")
 	}
 	if !o.Present && !p.capacity {
 		a.Why = append(a.Why, seatsCost)

@@ -100,9 +100,12 @@ func (e *Infeasible) Error() string { return e.Reason }
 var errBudget = fmt.Errorf("tune: the budget is used up")
 
 // usedUp says whether no more runs of candidates may be made.
-func (s *search) usedUp() bool {
+func (s *search) usedUp() bool { return s.over() || s.runs >= s.Budget }
+
+// over says whether the time is over.
+func (s *search) over() bool {
 	s.late = s.late || s.Time > 0 && time.Since(s.began) >= s.Time
-	return s.late || s.runs >= s.Budget
+	return s.late
 }
 
 // Run searches for the cheapest change with which the goals hold.
