@@ -150,7 +150,7 @@ func (p *Plan) decide(needed bool) error {
 	if err := p.alone(alone, now); err != nil {
 		return err
 	}
-	return p.changesOf(alone, now)
+	return p.changesOf(alone)
 }
 
 // progress makes a search of changes say how far all of them are.
@@ -184,7 +184,7 @@ func (p *Plan) alone(all []*Option, now *Option) error {
 			continue
 		}
 		if s.usedUp() {
-			o.Because, p.OutOfBudget = p.usedUpText(), true
+			o.Because, p.OutOfBudget = "not run: "+p.usedUpText(), true
 			continue
 		}
 		c := p.candidate(o, nil)
@@ -201,7 +201,7 @@ func (p *Plan) alone(all []*Option, now *Option) error {
 		o.Holds = Holds{known.Passes, known.Runs}
 		switch {
 		case err == errBudget:
-			o.Because, p.OutOfBudget = p.usedUpText(), true
+			o.Because, p.OutOfBudget = "not confirmed: "+p.usedUpText(), true
 		case done == nil:
 			o.Outcome, o.Because = OptionFails, known.Because
 			if g := s.worstGoal(known); g != "" {
@@ -221,9 +221,9 @@ func (p *Plan) alone(all []*Option, now *Option) error {
 // usedUpText says what ended the search.
 func (p *Plan) usedUpText() string {
 	if p.main.late {
-		return "not run: the time was over"
+		return "the time was over"
 	}
-	return "not run: the budget was used up"
+	return "the budget was used up"
 }
 
 // atMost says whether what an option fails follows from another one: it has not more seats, and the scenario lets more seats
@@ -242,7 +242,7 @@ func (o *Option) holds(f *found, robust bool) {
 
 // changesOf searches changes of flow control for sizes that do not hold without one, and that cost less than what holds. If more
 // seats cannot be worse, the dearest of them comes first: if no change suffices there, none does at a smaller size.
-func (p *Plan) changesOf(all []*Option, now *Option) error {
+func (p *Plan) changesOf(all []*Option) error {
 	least := len(p.Catalogue.Sizes) // key of the cheapest that holds
 	for _, o := range p.Options {
 		if o.Outcome == OptionHolds {
@@ -317,7 +317,7 @@ func (p *Plan) change(o *Option, s *search) error {
 	p.main.runs, p.main.attempts, p.main.late = s.runs, s.attempts, p.main.late || s.late
 	switch {
 	case f == nil && err == errBudget:
-		with.Outcome, with.Because, p.OutOfBudget = OptionOpen, "no change was found until "+map[bool]string{true: "the time was over", false: "the budget was used up"}[s.late], true
+		with.Outcome, with.Because, p.OutOfBudget = OptionOpen, "no change was found until "+p.usedUpText(), true
 	case f == nil:
 		with.Because = "no change of flow control suffices"
 	case s == p.main:
@@ -340,6 +340,7 @@ func (p *Plan) candidate(o *Option, change *Candidate) *Candidate {
 	if change != nil {
 		c.ID, c.Remedy, c.Sentence = c.ID+" + "+change.ID, change.Remedy, c.Sentence+" "+change.Sentence
 		c.objects, c.moves, c.from, c.Cost.Moved, c.Cost.Steps = change.objects, change.moves, change.from, change.Cost.Moved, change.Cost.Steps
+		c.limit = change.limit
 	}
 	c.family = &family{name: c.ID, all: []*Candidate{c}}
 	p.main.problem.describe(c)

@@ -69,6 +69,13 @@ func (p *Plan) answer() *report.Answer {
 				what = "time of " + p.main.Time.String()
 			}
 			base.Sentence = fmt.Sprintf("The %s ended the search before an option was confirmed.", what)
+			for _, o := range p.Options {
+				if o.Outcome == OptionOpen && o.Runs > 0 && o.Passes == o.Runs && !p.main.replayed {
+					base.Why = slices.Insert(base.Why, 0, fmt.Sprintf("Best so far: %s held in %d of %s of the search. By these, a run holds with a probability of at least %s, at %s confidence; it is not confirmed.",
+						p.label(o), o.Passes, format.Counted(o.Runs, "run"), format.Number(o.AtLeast(p.main.alpha)), format.Percent(1-p.main.alpha)))
+					break
+				}
+			}
 		}
 		return base
 	}
@@ -85,7 +92,7 @@ func (p *Plan) answer() *report.Answer {
 	case o.key < now.key:
 		a.Status, a.Sentence = "CHEAPER", o.Change.Sentence
 	default:
-		a.Status, a.Sentence = "BUY", o.Change.Sentence
+		a.Status, a.Sentence = "OTHER SIZE", o.Change.Sentence
 	}
 	if text := p.priceSentence(o, now); text != "" {
 		a.Why = append(a.Why, text)
@@ -125,6 +132,8 @@ func (p *Plan) priceSentence(o, now *Option) string {
 	switch {
 	case o.Present || o.Price == nil:
 		return ""
+	case now.Price == nil && *o.Price == 0:
+		return o.Size + " costs nothing."
 	case now.Price == nil || *now.Price == *o.Price:
 		return fmt.Sprintf("%s costs %s: %s.", o.Size, c.ShortPrice(*o.Price), c.YearlyPrice(*o.Price))
 	}
@@ -158,8 +167,11 @@ func (p *Plan) besides(o *Option) string {
 
 // costs says what an option costs, behind its name.
 func (p *Plan) costs(o *Option) string {
-	if o.Price == nil {
+	switch {
+	case o.Price == nil:
 		return ""
+	case *o.Price == 0:
+		return ", which costs nothing"
 	}
 	return fmt.Sprintf(", for %s (%s)", p.Catalogue.ShortPrice(*o.Price), p.Catalogue.YearlyPrice(*o.Price))
 }
@@ -241,7 +253,10 @@ func (p *Plan) price(o *Option) string {
 func (p *Plan) takes(o *Option) string {
 	change := ""
 	if o.Changed && o.Change != nil {
-		change = "kubectl apply, " + format.Counted(len(o.Change.objects.FlowSchemas)+len(o.Change.objects.PriorityLevels), "object")
+		change = "a change of clients"
+		if n := len(o.Change.objects.FlowSchemas) + len(o.Change.objects.PriorityLevels); n > 0 {
+			change = "kubectl apply, " + format.Counted(n, "object")
+		}
 	}
 	switch {
 	case o.Outcome == OptionTight:
