@@ -40,6 +40,9 @@ type Outputs struct {
 	// seed in the scenario.
 	Observer func(*scenario.Scenario) server.Observer
 
+	// Recorder returns an additional recorder of a run on its servers. Several runs may call it at once.
+	Recorder func(*scenario.Scenario, []*server.Server) record.Recorder
+
 	// Bounds repeats a run with both ends of the interval of the capacity of its servers, for result.CapacityBounds.
 	Bounds bool
 
@@ -194,6 +197,9 @@ func (f *Outputs) create(set *atomicfile.Set, sc *scenario.Scenario, servers []*
 	}
 	if f.Events != "" {
 		add(output.CreateEvents(set, f.Events, sc, servers, f.FromNs, f.ToNs))
+	}
+	if f.Recorder != nil {
+		add(f.Recorder(sc, servers), nil)
 	}
 	return outputs, err
 }

@@ -172,7 +172,7 @@ PriorityLevelConfigurations, under the traffic that you describe or have recorde
 		root.AddCommand(commands...)
 	}
 	group("Begin with:", newConfig(), newExplain(), newRun(), newDiagnose(nil))
-	group("Decide with:", newCompare(), newSweep(), newTune(), newPlan(), newUpgrade())
+	group("Decide with:", newCompare(), newSweep(), newTune(), newPlan(), newUpgrade(), newAlerts())
 	group("Bring and share:", newImport(), newScenarios(), newServe(), newCollisions())
 	const advanced = "Advanced:"
 	group(advanced, newSchema(), newVersion())

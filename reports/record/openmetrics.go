@@ -127,6 +127,7 @@ func (m *serverMetrics) begin(nowNs int64, version server.Version) {
 	}
 	m.off = false
 	m.rules, m.families, m.uncounted = release, newFamilies(release), newFamilies(release)
+	m.families.begin = len(m.atMs)
 	m.levels, m.flows, m.schemas = map[string]*levelMetrics{}, nil, map[schemaKey]*schemaMetrics{}
 	m.answers = map[answer]*timeSeries{}
 	for i, kind := range []string{"mutating", "readOnly"} {

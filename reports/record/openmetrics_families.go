@@ -12,8 +12,9 @@ import (
 // families are all metrics of a run, with the names, labels and buckets that k8s.io/apiserver of a
 // release has (util/flowcontrol/metrics and endpoints/metrics).
 type families struct {
-	all []*family // those that the release has, which are written
-	end int       // number of the samples up to the end of the process; set when the series are written
+	all   []*family // those that the release has, which are written
+	begin int       // number of the samples up to the begin of the process
+	end   int       // number of the samples up to the end of the process; set when the series are written
 
 	rejected, dispatched, heldBack, epochs                  *family
 	inQueueRequests, inQueueSeats                           *family

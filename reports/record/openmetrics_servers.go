@@ -86,8 +86,7 @@ func (m *serverMetrics) lives() []*families {
 func (all *OpenMetrics) writeMetric(name string) error {
 	headed := false
 	for _, m := range all.servers {
-		pair := func(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
-		extra := []*dto.LabelPair{pair("job", "apiserver"), pair("instance", m.instance)}
+		extra := m.target()
 		var series []endedSeries
 		for _, life := range m.lives() {
 			for _, f := range life.all {
@@ -110,6 +109,12 @@ func (all *OpenMetrics) writeMetric(name string) error {
 		}
 	}
 	return nil
+}
+
+// target returns the labels that a Prometheus adds to all series of the server.
+func (m *serverMetrics) target() []*dto.LabelPair {
+	pair := func(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
+	return []*dto.LabelPair{pair("job", "apiserver"), pair("instance", m.instance)}
 }
 
 // endedSeries is a series with the times of the samples up to the end of its process.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"apfsim/experiment"
+	"apfsim/experiment/alerts"
+	"apfsim/reports/render"
+	"apfsim/sim/scenario/assign"
+	"apfsim/sim/scenario/loader"
+	"apfsim/sim/server"
+)
+
+// alertsFlags are the flags of alerts.
+type alertsFlags struct {
+	set, load, config, labels []string
+	seed                      uint64
+	scrape, evaluate          time.Duration
+	format                    string
+	quiet                     bool
+}
+
+var alertsFormats = []string{"text", "json", "markdown"}
+
+func newAlerts() *cobra.Command {
+	var flags alertsFlags
+	cmd := &cobra.Command{
+		Use:   "alerts RULES SCENARIO...",
+		Short: "Say which alerts of Prometheus fire in scenarios, and when",
+		Long: `Say which alerts of Prometheus fire in scenarios, when, and how long after requests were first
+harmed. RULES is a file of rules as Prometheus reads it, or of objects PrometheusRule. Recording
+rules are evaluated as well. Each scenario is run once. A Prometheus scrapes its servers with the
+labels job="apiserver" and instance, evaluates the rules with its engine, and keeps alerts pending
+for as long as the rules say.`,
+		Example: `  apfsim alerts rules.yaml elephants-and-mice --set spec.duration=15m
+  apfsim alerts rules.yaml incident.yaml --label cluster=prod --format json`,
+		Args:              count(2, 1<<30, "a file of rules and a scenario"),
+		ValidArgsFunction: completeScenarios,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runAlerts(cmd, args, &flags) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios, such as spec.duration=15m; may be repeated")
+	addLoad(f, &flags.load)
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
+	f.Uint64Var(&flags.seed, "seed", 0, "use seed `N` instead of the scenarios' own")
+	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`: a label of all series, such as job=kube-apiserver; may be repeated")
+	f.DurationVar(&flags.scrape, "scrape-interval", 30*time.Second, "`TIME` between two scrapes")
+	f.DurationVar(&flags.evaluate, "evaluation-interval", 30*time.Second, "`TIME` between two evaluations of groups without an interval")
+	addFormat(cmd, &flags.format, "text", "result", alertsFormats)
+	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
+	return cmd
+}
+
+// options checks the flags that say how Prometheus is set up.
+func (f *alertsFlags) options() (o alerts.Options, err error) {
+	o = alerts.Options{Scrape: f.scrape, Evaluate: f.evaluate, Labels: map[string]string{}}
+	for _, flag := range []struct {
+		name string
+		time time.Duration
+	}{{"scrape-interval", f.scrape}, {"evaluation-interval", f.evaluate}} {
+		if flag.time < time.Second || flag.time > time.Hour || flag.time%time.Millisecond != 0 {
+			return o, fmt.Errorf("--%s: %s: want from 1s to 1h in whole milliseconds", flag.name, flag.time)
+		}
+	}
+	for _, l := range f.labels {
+		name, value, found := strings.Cut(l, "=")
+		if !found || !alerts.IsLabel(name) {
+			return o, fmt.Errorf("--label: %q: want NAME=VALUE, such as job=kube-apiserver", l)
+		}
+		o.Labels[name] = value
+	}
+	return o, oneOf("format", f.format, alertsFormats)
+}
+
+func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
+	options, err := flags.options()
+	if err != nil {
+		return invalid(err)
+	}
+	groups, err := alerts.ReadRules(args[0])
+	if err != nil {
+		return invalid(err)
+	}
+	loads, err := assign.ParseLoads("--load", flags.load)
+	if err != nil {
+		return invalid(err)
+	}
+	loaded, err := experiment.Load(args[1:], loader.Options{Set: assign.New("--set", flags.set), Load: loads, ConfigFiles: flags.config})
+	if err != nil {
+		return invalid(err)
+	}
+	for _, sc := range loaded {
+		if kind := sc.Spec.Servers.FlowControl; kind != server.PriorityAndFairness {
+			return invalid(fmt.Errorf("%s has flowControl %s and therefore no series of flow control; want %s", sc.Metadata.Name, kind, server.PriorityAndFairness))
+		}
+		if cmd.Flags().Changed("seed") {
+			sc.Spec.Seed = flags.seed
+		}
+		sc.Spec.Replications = 1
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	progress := newProgress(cmd.ErrOrStderr(), loaded, flags.quiet)
+	defer progress.pause()
+	runs := alerts.Begin(ctx, groups, loaded, options, progress)
+	defer runs.Stop()
+	var all []*alerts.Result
+	for _, group := range runs.Groups {
+		one, err := runs.Next(ctx, group)
+		if err != nil {
+			if ctx.Err() != nil {
+				return errors.New("interrupted")
+			}
+			return err
+		}
+		all = append(all, one)
+	}
+	progress.pause()
+	return render.Write(cmd.OutOrStdout(), alerts.Document(groups, all), flags.format, textOptions(cmd.OutOrStdout(), false))
+}

@@ -1,0 +1,165 @@
+package alerts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"apfsim/reports/format"
+	"apfsim/reports/report"
+)
+
+// IsLabel reports whether a name is one of a label that rules can name.
+func IsLabel(name string) bool {
+	return model.LegacyValidation.IsValidLabelName(name) && name != model.MetricNameLabel
+}
+
+// answer is what the command prints as JSON.
+type answer struct {
+	Rules     []ruleJSON `json:"rules"`
+	Scenarios []*Result  `json:"scenarios"`
+}
+
+type ruleJSON struct {
+	Alert string `json:"alert"`
+	Group string `json:"group"`
+	Rule  string `json:"rule"` // its file and line
+	ForNs int64  `json:"forNs"`
+}
+
+// Document returns the results as tables, one for each scenario.
+func Document(groups []*Group, all []*Result) *report.Document {
+	data := &answer{Rules: []ruleJSON{}, Scenarios: all}
+	var rules []*Rule
+	for _, g := range groups {
+		for _, r := range g.Rules {
+			if r.Alert != "" {
+				rules = append(rules, r)
+				data.Rules = append(data.Rules, ruleJSON{r.Alert, g.Name, place(r), int64(r.For)})
+			}
+		}
+	}
+	d := &report.Document{Title: "Alerts", Data: data}
+	for _, of := range all {
+		t := report.TextTable(of.Scenario, "alert", "state", "pending at", "fires at", "after", "fires for", "series")
+		t.Caption = "Which alerts fire"
+		for _, s := range of.Summaries(rules) {
+			t.AddTexts(s.row()...)
+		}
+		title := fmt.Sprintf("%s (%s)", of.Scenario, format.Duration(float64(of.DurationNs)))
+		t.Title = title
+		parts := []report.Part{{Table: t, Note: of.note()}}
+		d.Sections = append(d.Sections, report.Section{Name: of.Scenario, Title: title, Parts: parts})
+	}
+	return d
+}
+
+func place(r *Rule) string { return fmt.Sprintf("%s:%d", r.at.File, r.at.Line) }
+
+// note says what happened, and since when.
+func (of *Result) note() string {
+	text := fmt.Sprintf("Status of the run: %s. %s", of.Status, of.Sentence)
+	if of.BeginNs != nil {
+		text += fmt.Sprintf(" Requests are harmed from %s on; the column after is since then.", seconds(*of.BeginNs))
+	}
+	return text
+}
+
+// Summary is what an alert did in a run, over all its labels. Times are of the run, in nanoseconds.
+type Summary struct {
+	Rule      *Rule
+	PendingNs *int64 // when it first became pending; null if it did not
+	FiresNs   *int64 // when it first fired; null if it did not
+	AfterNs   *int64 // from the beginning of the harm until it fired; null if one of them is not known
+	LengthNs  int64  // how long at least one of its series fired
+	Fired     int    // how many of its series fired
+	Pending   int    // how many of its series were pending or fired
+	Open      bool   // whether it fires at the end
+}
+
+// Summaries returns what each of the alerts did.
+func (of *Result) Summaries(rules []*Rule) (all []*Summary) {
+	for _, r := range rules {
+		s := &Summary{Rule: r}
+		var fired [][2]int64
+		seen, firing := map[string]bool{}, map[string]bool{}
+		for _, a := range of.Alerts {
+			if a.rule != r {
+				continue
+			}
+			key := a.of.String()
+			if s.PendingNs == nil || a.PendingNs < *s.PendingNs {
+				s.PendingNs = &a.PendingNs
+			}
+			seen[key] = true
+			if a.FiresNs == nil {
+				continue
+			}
+			firing[key] = true
+			if s.FiresNs == nil || *a.FiresNs < *s.FiresNs {
+				s.FiresNs = a.FiresNs
+			}
+			end := of.DurationNs
+			if a.EndNs != nil {
+				end = *a.EndNs
+			} else {
+				s.Open = true
+			}
+			fired = append(fired, [2]int64{*a.FiresNs, end})
+		}
+		s.Pending, s.Fired, s.LengthNs = len(seen), len(firing), union(fired)
+		if s.FiresNs != nil && of.BeginNs != nil && *s.FiresNs >= *of.BeginNs {
+			after := *s.FiresNs - *of.BeginNs
+			s.AfterNs = &after
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// union returns how long at least one of some intervals is.
+func union(all [][2]int64) (length int64) {
+	slices.SortFunc(all, func(a, b [2]int64) int { return int(min(max(a[0]-b[0], -1), 1)) })
+	reached := int64(0)
+	for _, one := range all {
+		if from := max(one[0], reached); one[1] > from {
+			length, reached = length+one[1]-from, one[1]
+		}
+	}
+	return length
+}
+
+func (s *Summary) row() []string {
+	row := []string{s.Rule.Alert, "–", "–", "–", "–", "–", "–"}
+	if s.PendingNs == nil {
+		return row
+	}
+	row[1], row[2], row[6] = "pending", seconds(*s.PendingNs), fmt.Sprint(s.Pending)
+	if s.FiresNs == nil {
+		return row
+	}
+	row[1], row[3], row[5], row[6] = "fires", seconds(*s.FiresNs), seconds(s.LengthNs), fmt.Sprint(s.Fired)
+	if s.Open {
+		row[5] += ", until the end"
+	}
+	if s.AfterNs != nil {
+		row[4] = seconds(*s.AfterNs)
+	}
+	return row
+}
+
+// seconds writes a time of the run such as 6m30s.
+func seconds(ns int64) string {
+	text := time.Duration(ns).Round(time.Millisecond).String()
+	text = strings.TrimSuffix(text, "m0s")
+	if text != time.Duration(ns).Round(time.Millisecond).String() {
+		text += "m"
+	}
+	if hours, found := strings.CutSuffix(text, "h0m"); found {
+		text = hours + "h"
+	}
+	return text
+}

@@ -1,0 +1,228 @@
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	prom "github.com/prometheus/prometheus/promql"
+
+	"apfsim/reports/record"
+)
+
+// Alert is an alert of a run, of one combination of labels, from when it became pending until it was resolved. Times are
+// of the run, in nanoseconds.
+type Alert struct {
+	Name   string            `json:"alert"`
+	Group  string            `json:"group"`
+	Rule   string            `json:"rule"` // its file and line
+	Labels map[string]string `json:"labels"`
+
+	PendingNs int64   `json:"pendingNs"` // when its expression first had a value
+	FiresNs   *int64  `json:"firesNs"`   // when it began to fire; null if it did not
+	EndNs     *int64  `json:"endNs"`     // when it was resolved; null if it was not before the end
+	Value     float64 `json:"value"`     // of the expression, when it fired, or else when it became pending
+
+	rule   *Rule
+	of     labels.Labels
+	keptNs *int64 // since when it only fires because of keep_firing_for
+}
+
+// mostSamples is how many samples an expression may read at once, as of a Prometheus without flags.
+const mostSamples = 50_000_000
+
+// lookback is for how long a sample is the value of its series, as of a Prometheus without flags.
+const lookback = 5 * time.Minute
+
+// evaluation evaluates rules over the series of a run.
+type evaluation struct {
+	engine  *prom.Engine
+	data    *database
+	startMs int64
+
+	active   map[*Rule][]*Alert // in the order in which they became pending
+	recorded map[*Rule][]labels.Labels
+	all      []*Alert
+}
+
+// evaluate evaluates the rules of all groups, each at its interval, from the start to the end of a run.
+func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length, interval time.Duration) ([]*Alert, error) {
+	e := &evaluation{
+		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
+			NoStepSubqueryIntervalFn: func(int64) int64 { return interval.Milliseconds() },
+			EnableAtModifier:         true, EnableNegativeOffset: true, Parser: promql}),
+		data: data, startMs: startMs, active: map[*Rule][]*Alert{}, recorded: map[*Rule][]labels.Labels{},
+	}
+	defer e.engine.Close()
+	step := interval
+	for _, g := range groups {
+		if g.Interval > 0 {
+			step = gcd(step, time.Duration(g.Interval))
+		}
+	}
+	for at := time.Duration(0); at <= length; at += step {
+		for _, g := range groups {
+			every := interval
+			if g.Interval > 0 {
+				every = time.Duration(g.Interval)
+			}
+			if at%every != 0 {
+				continue
+			}
+			for _, r := range g.Rules {
+				if err := e.rule(ctx, r, at); err != nil {
+					return nil, fmt.Errorf("%s: %s: at %s: %w", r.at, r.Name(), at, err)
+				}
+			}
+		}
+	}
+	return e.all, nil
+}
+
+func gcd(a, b time.Duration) time.Duration {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// query returns the value of an expression at a time of the run.
+func (e *evaluation) query(ctx context.Context, expression string, at time.Duration) (prom.Vector, error) {
+	ms := e.startMs + at.Milliseconds()
+	q, err := e.engine.NewInstantQuery(ctx, e.data, nil, expression, time.UnixMilli(ms))
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	result := q.Exec(ctx)
+	if result.Err != nil {
+		return nil, result.Err
+	}
+	switch v := result.Value.(type) {
+	case prom.Vector:
+		return append(prom.Vector(nil), v...), nil // the engine uses the memory of the result again
+	case prom.Scalar:
+		return prom.Vector{{T: v.T, F: v.V}}, nil
+	}
+	return nil, fmt.Errorf("the expression yields a %s; want a vector or a scalar", result.Value.Type())
+}
+
+// rule evaluates a rule as Prometheus does (its rules/alerting.go and rules/recording.go).
+func (e *evaluation) rule(ctx context.Context, r *Rule, at time.Duration) error {
+	vector, err := e.query(ctx, string(r.Expr), at-time.Duration(r.group.QueryOffset))
+	if err != nil {
+		return err
+	}
+	ms := e.startMs + at.Milliseconds()
+	if r.Record != "" {
+		return e.record(r, vector, ms)
+	}
+	now := map[uint64]float64{}
+	for i := range vector {
+		s := &vector[i]
+		of := r.labelled(s.Metric, "", labels.AlertName, r.Alert)
+		if _, twice := now[of.Hash()]; twice {
+			return fmt.Errorf("two of its series have the same labels %s", of)
+		}
+		now[of.Hash()] = s.F
+		if !e.isActive(r, of) {
+			a := &Alert{Name: r.Alert, Group: r.group.Name, Rule: fmt.Sprintf("%s:%d", r.at.File, r.at.Line), Labels: of.Map(), PendingNs: int64(at), Value: s.F, rule: r, of: of}
+			delete(a.Labels, labels.AlertName)
+			e.active[r], e.all = append(e.active[r], a), append(e.all, a)
+		}
+	}
+	var left []*Alert
+	for _, a := range e.active[r] {
+		x, there := now[a.of.Hash()]
+		state := "pending"
+		if a.FiresNs != nil {
+			state = "firing"
+		}
+		switch {
+		case there:
+			a.keptNs = nil
+			if a.FiresNs == nil && int64(at)-a.PendingNs >= int64(r.For) {
+				ns := int64(at)
+				a.FiresNs, a.Value = &ns, x
+				e.show(a, state, ms, record.Stale)
+				state = "firing"
+			}
+		case a.FiresNs != nil && r.KeepFiringFor > 0 && e.keeps(a, at):
+		default:
+			ns := int64(at)
+			a.EndNs = &ns
+			e.show(a, state, ms, record.Stale)
+			continue
+		}
+		e.show(a, state, ms, 1)
+		left = append(left, a)
+	}
+	e.active[r] = left
+	return nil
+}
+
+// keeps reports whether an alert without a value fires on because of keep_firing_for.
+func (e *evaluation) keeps(a *Alert, at time.Duration) bool {
+	if a.keptNs == nil {
+		ns := int64(at)
+		a.keptNs = &ns
+	}
+	return int64(at)-*a.keptNs < int64(a.rule.KeepFiringFor)
+}
+
+func (e *evaluation) isActive(r *Rule, of labels.Labels) bool {
+	for _, a := range e.active[r] {
+		if labels.Equal(a.of, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// show adds a sample of the series ALERTS.
+func (e *evaluation) show(a *Alert, state string, ms int64, x float64) {
+	b := labels.NewBuilder(a.of)
+	b.Set(labels.MetricName, "ALERTS").Set("alertstate", state)
+	e.data.add(b.Labels(), ms, x)
+}
+
+// record adds the values of a recorded series, and ends those that have none any more.
+func (e *evaluation) record(r *Rule, vector prom.Vector, ms int64) error {
+	var now []labels.Labels
+	seen := map[uint64]bool{}
+	for i := range vector {
+		of := r.labelled(vector[i].Metric, r.Record)
+		if seen[of.Hash()] {
+			return fmt.Errorf("two of its series have the same labels %s", of)
+		}
+		seen[of.Hash()] = true
+		e.data.add(of, ms, vector[i].F)
+		now = append(now, of)
+	}
+	for _, of := range e.recorded[r] {
+		if !seen[of.Hash()] {
+			e.data.add(of, ms, record.Stale)
+		}
+	}
+	e.recorded[r] = now
+	return nil
+}
+
+// labelled returns the labels of a value of the expression with those of the rule, and with a name, which may be "".
+func (r *Rule) labelled(of labels.Labels, name string, more ...string) labels.Labels {
+	b := labels.NewBuilder(of)
+	b.Del(labels.MetricName)
+	if name != "" {
+		b.Set(labels.MetricName, name)
+	}
+	for _, all := range []map[string]string{r.group.Labels, r.Labels} {
+		for k, v := range all { // in any order, because they are independent
+			b.Set(k, v)
+		}
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		b.Set(more[i], more[i+1])
+	}
+	return b.Labels()
+}
