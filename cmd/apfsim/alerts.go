@@ -18,11 +18,11 @@ import (
 
 // alertsFlags are the flags of alerts.
 type alertsFlags struct {
+	configFlags
 	set, load, config, labels []string
 	seed                      uint64
-	scrape, evaluate          time.Duration
-	format                    string
-	quiet                     bool
+	scrape, evaluate, lead    time.Duration
+	quiet, check              bool
 }
 
 var alertsFormats = []string{"text", "json", "markdown"}
@@ -30,20 +30,32 @@ var alertsFormats = []string{"text", "json", "markdown"}
 func newAlerts() *cobra.Command {
 	var flags alertsFlags
 	cmd := &cobra.Command{
-		Use:   "alerts RULES SCENARIO...",
+		Use:   "alerts RULES [SCENARIO...]",
 		Short: "Say which alerts of Prometheus fire in scenarios, and when",
 		Long: `Say which alerts of Prometheus fire in scenarios, when, and how long after requests were first
 harmed. RULES is a file of rules as Prometheus reads it, or of objects PrometheusRule. Recording
 rules are evaluated as well. Each scenario is run once. A Prometheus scrapes its servers with the
 labels job="apiserver" and instance, evaluates the rules with its engine, and keeps alerts pending
-for as long as the rules say.`,
+for as long as the rules say.
+
+With --check and without scenarios, it says which rules can never fire, or record anything, with
+the servers of a release: of which the series or a label does not exist, no server has the value of
+a label, or two sides are joined by a label that one of them lacks. The exit status is then 99.`,
 		Example: `  apfsim alerts rules.yaml elephants-and-mice --set spec.duration=15m
-  apfsim alerts rules.yaml incident.yaml --label cluster=prod --format json`,
-		Args:              count(2, 1<<30, "a file of rules and a scenario"),
+  apfsim alerts rules.yaml incident.yaml --label cluster=prod --format json
+  apfsim alerts --check rules.yaml --version 1.37`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if flags.check {
+				return exactlyOne("a file of rules")(cmd, args)
+			}
+			return count(2, 1<<30, "a file of rules and a scenario")(cmd, args)
+		},
 		ValidArgsFunction: completeScenarios,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runAlerts(cmd, args, &flags) },
 	}
 	f := cmd.Flags()
+	f.BoolVar(&flags.check, "check", false, "say which rules can never fire")
+	flags.addVersion(cmd)
 	f.StringArrayVar(&flags.set, "set", nil, "`PATH=VALUE`: set a field of all scenarios, such as spec.duration=15m; may be repeated")
 	addLoad(f, &flags.load)
 	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of flow-control objects, instead of the scenarios' own; may be repeated")
@@ -51,6 +63,7 @@ for as long as the rules say.`,
 	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`: a label of all series, such as job=kube-apiserver; may be repeated")
 	f.DurationVar(&flags.scrape, "scrape-interval", 30*time.Second, "`TIME` between two scrapes")
 	f.DurationVar(&flags.evaluate, "evaluation-interval", 30*time.Second, "`TIME` between two evaluations of groups without an interval")
+	f.DurationVar(&flags.lead, "lead", 10*time.Minute, "`TIME` for which the idle servers were scraped before the run")
 	addFormat(cmd, &flags.format, "text", "result", alertsFormats)
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	return cmd
@@ -58,7 +71,7 @@ for as long as the rules say.`,
 
 // options checks the flags that say how Prometheus is set up.
 func (f *alertsFlags) options() (o alerts.Options, err error) {
-	o = alerts.Options{Scrape: f.scrape, Evaluate: f.evaluate, Labels: map[string]string{}}
+	o = alerts.Options{Scrape: f.scrape, Evaluate: f.evaluate, Lead: f.lead, Labels: map[string]string{}}
 	for _, flag := range []struct {
 		name string
 		time time.Duration
@@ -66,6 +79,9 @@ func (f *alertsFlags) options() (o alerts.Options, err error) {
 		if flag.time < time.Second || flag.time > time.Hour || flag.time%time.Millisecond != 0 {
 			return o, fmt.Errorf("--%s: %s: want from 1s to 1h in whole milliseconds", flag.name, flag.time)
 		}
+	}
+	if f.lead < 0 || f.lead > 24*time.Hour || f.lead%f.scrape != 0 {
+		return o, fmt.Errorf("--lead: %s: want from 0s to 24h, a multiple of the interval of scrapes", f.lead)
 	}
 	for _, l := range f.labels {
 		name, value, found := strings.Cut(l, "=")
@@ -85,6 +101,12 @@ func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
 	groups, err := alerts.ReadRules(args[0])
 	if err != nil {
 		return invalid(err)
+	}
+	if flags.check {
+		return checkAlerts(cmd, groups, flags)
+	}
+	if cmd.Flags().Changed("version") {
+		return invalid(errors.New("--version: is for --check; the servers of a scenario have its own, which --set spec.servers.kubernetesVersion changes"))
 	}
 	loads, err := assign.ParseLoads("--load", flags.load)
 	if err != nil {
@@ -122,4 +144,20 @@ func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
 	}
 	progress.pause()
 	return render.Write(cmd.OutOrStdout(), alerts.Document(groups, all), flags.format, textOptions(cmd.OutOrStdout(), false))
+}
+
+// checkAlerts prints which rules can never fire.
+func checkAlerts(cmd *cobra.Command, groups []*alerts.Group, flags *alertsFlags) error {
+	release, err := flags.release(cmd)
+	if err != nil {
+		return err
+	}
+	checked := alerts.Check(groups, release)
+	if err := render.Write(cmd.OutOrStdout(), checked.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
+		return err
+	}
+	if checked.Dead() {
+		return &failure{status: statusThreshold}
+	}
+	return nil
 }

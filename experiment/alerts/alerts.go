@@ -23,6 +23,9 @@ type Options struct {
 	Scrape   time.Duration     // between two scrapes of a server
 	Evaluate time.Duration     // between two evaluations of a group without an interval of its own
 	Labels   map[string]string // of all series, beside job and instance
+
+	// Lead is for how long Prometheus has scraped the servers before the run, during which they were idle.
+	Lead time.Duration
 }
 
 // Result is which alerts were pending or fired in a run. Times are of the run, in nanoseconds.
@@ -32,8 +35,10 @@ type Result struct {
 	Status     result.Status `json:"status"`   // of the run
 	Sentence   string        `json:"sentence"` // what happened
 	BeginNs    *int64        `json:"beginNs"`  // since when requests were harmed; null if none were
-	Causes     []result.Kind `json:"causes"`   // of the harm, the most important first
-	Alerts     []*Alert      `json:"alerts"`   // in the order in which they became pending
+	// FlowControl is whether a priority level rejected as many requests, or let them wait for as long, as is harm.
+	FlowControl bool          `json:"flowControl"`
+	Causes      []result.Kind `json:"causes"` // of the harm, the most important first
+	Alerts      []*Alert      `json:"alerts"` // in the order in which they became pending
 }
 
 // Runs are the runs of scenarios whose series are recorded.
@@ -76,10 +81,15 @@ func (r *Runs) Next(ctx context.Context, group *experiment.Group) (*Result, erro
 	}
 	sc, v := group.Scenario, run.Summary.Verdict
 	of := &Result{Scenario: sc.Metadata.Name, DurationNs: run.Summary.DurationNs, Status: v.Status, Sentence: v.Sentence, BeginNs: begin(v), Causes: []result.Kind{}, Alerts: []*Alert{}}
+	for i := range run.Summary.PriorityLevels {
+		l := &run.Summary.PriorityLevels[i]
+		rejected := l.Rejected >= 3 && float64(l.Rejected) >= harmfulShare*float64(l.Arrived)
+		of.FlowControl = of.FlowControl || rejected || l.Wait != nil && l.Wait.P99Ns >= int64(harmfulWait)
+	}
 	for i := range v.Causes {
 		of.Causes = append(of.Causes, v.Causes[i].Kind)
 	}
-	data := newDatabase()
+	data, startMs := newDatabase(), output.Epoch.UnixMilli()
 	for _, s := range (<-r.metrics[sc]).Stored() {
 		b := labels.NewBuilder(labels.EmptyLabels())
 		for _, l := range s.Labels {
@@ -89,15 +99,26 @@ func (r *Runs) Next(ctx context.Context, group *experiment.Group) (*Result, erro
 			b.Set(name, value)
 		}
 		stored := data.series(b.Labels())
-		stored.atMs, stored.values = s.AtMs, s.Values
+		if s.AtMs[0] == startMs {
+			for at := startMs - r.options.Lead.Milliseconds(); at < startMs; at += r.options.Scrape.Milliseconds() {
+				stored.atMs, stored.values = append(stored.atMs, at), append(stored.values, s.Values[0])
+			}
+		}
+		stored.atMs, stored.values = append(stored.atMs, s.AtMs...), append(stored.values, s.Values...)
 	}
-	all, err := evaluate(ctx, data, r.groups, output.Epoch.UnixMilli(), time.Duration(of.DurationNs), r.options.Evaluate)
+	all, err := evaluate(ctx, data, r.groups, startMs, time.Duration(of.DurationNs), r.options)
 	if err != nil {
 		return nil, err
 	}
 	of.Alerts = append(of.Alerts, all...)
 	return of, nil
 }
+
+// From which share of requests that are rejected, and from which p99 of waits on, a run is harm.
+const (
+	harmfulShare = 0.001
+	harmfulWait  = time.Second
+)
 
 // begin returns since when requests were harmed, nil if none were.
 func begin(v *result.Overall) *int64 {

@@ -163,3 +163,33 @@ func seconds(ns int64) string {
 	}
 	return text
 }
+
+// Dead reports whether a rule can never fire, or record anything.
+func (c *Checked) Dead() bool {
+	return slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Dead })
+}
+
+// Document returns the findings as a list.
+func (c *Checked) Document() *report.Document {
+	d := &report.Document{Title: "Alerts", Data: c}
+	part := report.Part{Paragraph: fmt.Sprintf("%s, Kubernetes %s: all can have a value.", format.Counted(c.Rules, "rule"), c.Version)}
+	if len(c.Findings) > 0 {
+		part = report.Part{Heading: fmt.Sprintf("%s, Kubernetes %s", format.Counted(c.Rules, "rule"), c.Version)}
+		for _, f := range c.Findings {
+			what := "note"
+			switch {
+			case f.Dead && f.Alert:
+				what = "never fires"
+			case f.Dead:
+				what = "never records"
+			}
+			part.List = append(part.List, fmt.Sprintf("%s: %s: %s: %s (in %s)", f.At, f.Name, what, f.Why, f.Part))
+		}
+	}
+	parts := []report.Part{part}
+	if len(c.Unknown) > 0 {
+		parts = append(parts, report.Part{Paragraph: "Not checked, because other programs report them: " + strings.Join(c.Unknown, ", ") + "."})
+	}
+	d.Sections = append(d.Sections, report.Section{Name: "findings", Title: "Findings", Parts: parts})
+	return d
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // Alert is an alert of a run, of one combination of labels, from when it became pending until it was resolved. Times are
-// of the run, in nanoseconds.
+// of the run, in nanoseconds; those of its lead are negative.
 type Alert struct {
 	Name   string            `json:"alert"`
 	Group  string            `json:"group"`
@@ -46,8 +46,9 @@ type evaluation struct {
 	all      []*Alert
 }
 
-// evaluate evaluates the rules of all groups, each at its interval, from the start to the end of a run.
-func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length, interval time.Duration) ([]*Alert, error) {
+// evaluate evaluates the rules of all groups, each at its interval, from the begin of the lead to the end of a run.
+func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length time.Duration, o Options) ([]*Alert, error) {
+	interval := o.Evaluate
 	e := &evaluation{
 		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
 			NoStepSubqueryIntervalFn: func(int64) int64 { return interval.Milliseconds() },
@@ -61,7 +62,7 @@ func evaluate(ctx context.Context, data *database, groups []*Group, startMs int6
 			step = gcd(step, time.Duration(g.Interval))
 		}
 	}
-	for at := time.Duration(0); at <= length; at += step {
+	for at := -o.Lead.Truncate(step); at < length+step; at += step { // also at the end, or soon after it
 		for _, g := range groups {
 			every := interval
 			if g.Interval > 0 {

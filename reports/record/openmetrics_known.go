@@ -1,0 +1,99 @@
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"apfsim/core/rules"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// KnownSeries is a metric that the servers of a release report, whether a run records it or not.
+type KnownSeries struct {
+	Name      string // without _bucket, _sum and _count
+	Histogram bool
+	Labels    []string
+	Values    map[string][]string // of the labels whose values are all known
+}
+
+// KnownSeriesOf returns the metrics of flow control of a release, and those of requests. Those *_samples and *_watermarks of 1.19
+// to 1.24 are missing, which are not known.
+func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
+	add := func(f *family) {
+		known := KnownSeries{Name: f.name, Histogram: f.kind == dto.MetricType_HISTOGRAM, Labels: slices.Clone(f.labels), Values: map[string][]string{}}
+		for _, label := range f.labels {
+			if values := labelValues(r, f, label); values != nil {
+				known.Values[label] = values
+			}
+		}
+		if known.Histogram {
+			known.Labels, known.Values["le"] = append(known.Labels, "le"), []string{"+Inf"}
+			for _, b := range f.buckets {
+				known.Values["le"] = append(known.Values["le"], bound(b), strings.TrimSuffix(bound(b), ".0")) // the latter up to Prometheus 2
+			}
+			if f.buckets == nil { // not recorded, and not known
+				delete(known.Values, "le")
+			}
+		}
+		all = append(all, known)
+	}
+	for _, f := range newFamilies(r).all {
+		add(f)
+	}
+	kind := "request_kind"
+	if r.Within("", "1.19") {
+		kind = "requestKind"
+	}
+	add(&family{name: "apiserver_current_inflight_requests", kind: dto.MetricType_GAUGE, labels: []string{kind}})
+	request := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
+	for _, unrecorded := range []struct {
+		name, since, until string
+		labels             []string
+	}{
+		{"apiserver_request_duration_seconds", "", "", append([]string{"dry_run"}, request...)},
+		{"apiserver_request_slo_duration_seconds", "1.23", "1.37", request},
+		{"apiserver_request_sli_duration_seconds", "1.26", "", request},
+	} {
+		if r.Within(unrecorded.since, unrecorded.until) {
+			add(&family{name: unrecorded.name, kind: dto.MetricType_HISTOGRAM, labels: unrecorded.labels})
+		}
+	}
+	return all
+}
+
+// labelValues returns all values that a label of a metric can have, nil if they are not known.
+func labelValues(r *rules.Rules, f *family, label string) []string {
+	switch label {
+	case "reason":
+		reasons := []string{"queue-full", "concurrency-limit", "time-out"}
+		if r.Within("1.23", "1.29") {
+			reasons = append(reasons, "cancelled")
+		}
+		return reasons
+	case "execute", "success":
+		return []string{"true", "false"}
+	case "type":
+		return []string{"regular", "watch"}
+	case "phase":
+		if f.name == "apiserver_flowcontrol_priority_level_seat_utilization" {
+			return []string{"executing"}
+		}
+		return []string{"waiting", "executing"}
+	case "bound":
+		return []string{"min", "max"}
+	case "request_kind", "requestKind":
+		return []string{"mutating", "readOnly"}
+	}
+	return nil
+}
+
+// Successors are what has taken the place of series and labels that some release no longer has, or had before.
+var Successors = map[string]string{
+	"apiserver_flowcontrol_request_concurrency_limit":  "apiserver_flowcontrol_nominal_limit_seats",
+	"apiserver_flowcontrol_request_concurrency_in_use": "apiserver_flowcontrol_current_executing_seats",
+	"apiserver_request_slo_duration_seconds":           "apiserver_request_sli_duration_seconds",
+	"priorityLevel":                                    "priority_level",
+	"flowSchema":                                       "flow_schema",
+	"requestKind":                                      "request_kind",
+}
