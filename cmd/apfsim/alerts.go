@@ -34,7 +34,7 @@ func newAlerts() *cobra.Command {
 		Short: "Say which alerts of Prometheus fire in scenarios, and when",
 		Long: `Say which alerts of Prometheus fire in scenarios, when, and how long after requests were first
 harmed. RULES is a file of rules as Prometheus reads it, or of objects PrometheusRule. Recording
-rules are evaluated as well. Each scenario is run once. A Prometheus scrapes its servers with the
+rules are evaluated as well. Each scenario is run once, and its warm-up counts. A Prometheus scrapes its servers with the
 labels job="apiserver" and instance, evaluates the rules with its engine, and keeps alerts pending
 for as long as the rules say.
 
@@ -123,7 +123,6 @@ func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
 		if cmd.Flags().Changed("seed") {
 			sc.Spec.Seed = flags.seed
 		}
-		sc.Spec.Replications = 1
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

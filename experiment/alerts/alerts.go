@@ -26,6 +26,8 @@ type Options struct {
 
 	// Lead is for how long Prometheus has scraped the servers before the run, during which they were idle.
 	Lead time.Duration
+
+	delay time.Duration // from a scrape to the next evaluation
 }
 
 // Result is which alerts were pending or fired in a run. Times are of the run, in nanoseconds.
@@ -39,6 +41,9 @@ type Result struct {
 	FlowControl bool          `json:"flowControl"`
 	Causes      []result.Kind `json:"causes"` // of the harm, the most important first
 	Alerts      []*Alert      `json:"alerts"` // in the order in which they became pending
+
+	data    *database
+	startMs int64 // of the run, since 1970
 }
 
 // Runs are the runs of scenarios whose series are recorded.
@@ -54,7 +59,7 @@ func Begin(ctx context.Context, groups []*Group, all []*scenario.Scenario, optio
 	r := &Runs{options: options, groups: groups, metrics: map[*scenario.Scenario]chan *record.OpenMetrics{}}
 	byName := map[string]chan *record.OpenMetrics{}
 	for _, sc := range all {
-		sc.Spec.Replications = 1
+		sc.Spec.Replications, sc.Spec.Warmup = 1, scenario.Warmup{} // Prometheus sees all of the run
 		r.metrics[sc] = make(chan *record.OpenMetrics, 1)
 		byName[sc.Metadata.Name] = r.metrics[sc]
 	}
@@ -110,7 +115,7 @@ func (r *Runs) Next(ctx context.Context, group *experiment.Group) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	of.Alerts = append(of.Alerts, all...)
+	of.Alerts, of.data, of.startMs = append(of.Alerts, all...), data, startMs
 	return of, nil
 }
 

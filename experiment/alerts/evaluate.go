@@ -62,13 +62,13 @@ func evaluate(ctx context.Context, data *database, groups []*Group, startMs int6
 			step = gcd(step, time.Duration(g.Interval))
 		}
 	}
-	for at := -o.Lead.Truncate(step); at < length+step; at += step { // also at the end, or soon after it
+	for at := o.delay - o.Lead.Truncate(step); at < length+step; at += step { // also at the end, or soon after it
 		for _, g := range groups {
 			every := interval
 			if g.Interval > 0 {
 				every = time.Duration(g.Interval)
 			}
-			if at%every != 0 {
+			if (at-o.delay)%every != 0 {
 				continue
 			}
 			for _, r := range g.Rules {
