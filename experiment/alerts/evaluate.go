@@ -46,15 +46,20 @@ type evaluation struct {
 	all      []*Alert
 }
 
+func newEvaluation(data *database, o Options) *evaluation {
+	return &evaluation{
+		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
+			NoStepSubqueryIntervalFn: func(int64) int64 { return o.Evaluate.Milliseconds() },
+			EnableAtModifier:         true, EnableNegativeOffset: true, Parser: promql}),
+		data: data, active: map[*Rule][]*Alert{}, recorded: map[*Rule][]labels.Labels{},
+	}
+}
+
 // evaluate evaluates the rules of all groups, each at its interval, from the begin of the lead to the end of a run.
 func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length time.Duration, o Options) ([]*Alert, error) {
 	interval := o.Evaluate
-	e := &evaluation{
-		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
-			NoStepSubqueryIntervalFn: func(int64) int64 { return interval.Milliseconds() },
-			EnableAtModifier:         true, EnableNegativeOffset: true, Parser: promql}),
-		data: data, startMs: startMs, active: map[*Rule][]*Alert{}, recorded: map[*Rule][]labels.Labels{},
-	}
+	e := newEvaluation(data, o)
+	e.startMs = startMs
 	defer e.engine.Close()
 	step := interval
 	for _, g := range groups {

@@ -58,7 +58,12 @@ func TestLibrary(t *testing.T) {
 	runs := Begin(context.Background(), append(own, published...), loaded, usual, noProgress{})
 	defer runs.Stop()
 
-	var table, tally strings.Builder
+	print := func(format string, args ...any) {
+		if testing.Verbose() {
+			fmt.Printf(format, args...)
+		}
+	}
+	print("| Scenario | Duration | Status | What | Begins | Ours, at | Published, at |\n|---|---|---|---|---|---|---|\n")
 	incidents, healthy := 0, 0
 	fires, pending, inHealthy := map[*Rule]int{}, map[*Rule]int{}, map[*Rule]int{}
 	for _, group := range runs.Groups {
@@ -98,7 +103,7 @@ func TestLibrary(t *testing.T) {
 		if of.BeginNs != nil {
 			begin = seconds(*of.BeginNs)
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s |\n", of.Scenario, seconds(of.DurationNs), of.Status, kind, begin, strings.Join(texts[0], ", "), strings.Join(texts[1], ", "))
+		print("| %s | %s | %s | %s | %s | %s | %s |\n", of.Scenario, seconds(of.DurationNs), of.Status, kind, begin, strings.Join(texts[0], ", "), strings.Join(texts[1], ", "))
 		switch {
 		case of.FlowControl && first == nil:
 			t.Errorf("%s: none of our alerts fires: %s", of.Scenario, of.Sentence)
@@ -112,6 +117,7 @@ func TestLibrary(t *testing.T) {
 		t.Error("there is nothing to tell apart")
 	}
 	checked := Check(append(own, published...), rules.Default())
+	print("\n| Alert | for | Fires in | Pending when the scenario ended | Fires in healthy ones | Never fires on %s, because |\n|---|---|---|---|---|---|\n", checked.Version)
 	for _, r := range slices.Concat(ownAlerts, publishedAlerts) {
 		dead := ""
 		for _, f := range checked.Findings {
@@ -119,11 +125,7 @@ func TestLibrary(t *testing.T) {
 				dead = f.Why
 			}
 		}
-		fmt.Fprintf(&tally, "| %s | %s | %d of %d | %d | %d of %d | %s |\n", r.Alert, r.For, fires[r], incidents, pending[r], inHealthy[r], healthy, dead)
-	}
-	if testing.Verbose() {
-		fmt.Printf("| Scenario | Duration | Status | What | Begins | Ours, at | Published, at |\n|---|---|---|---|---|---|---|\n%s\n", &table)
-		fmt.Printf("| Alert | for | Fires in | Pending when the scenario ended | Fires in healthy ones | Never fires on %s, because |\n|---|---|---|---|---|---|\n%s", checked.Version, &tally)
+		print("| %s | %s | %d of %d | %d | %d of %d | %s |\n", r.Alert, r.For, fires[r], incidents, pending[r], inHealthy[r], healthy, dead)
 	}
 }
 
