@@ -45,7 +45,7 @@ func TestDashboardHasNoEmptyPanel(t *testing.T) {
 		for _, target := range p.Targets {
 			all++
 			expression := values.Replace(target.Expr)
-			parsed, err := promql.ParseExpr(expression)
+			parsed, err := parser.ParseExpr(expression)
 			if err != nil {
 				t.Errorf("%s: %v", p.Title, err)
 				continue

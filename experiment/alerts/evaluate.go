@@ -50,7 +50,7 @@ func newEvaluation(data *database, o Options) *evaluation {
 	return &evaluation{
 		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
 			NoStepSubqueryIntervalFn: func(int64) int64 { return o.Evaluate.Milliseconds() },
-			EnableAtModifier:         true, EnableNegativeOffset: true, Parser: promql}),
+			EnableAtModifier:         true, EnableNegativeOffset: true}),
 		data: data, active: map[*Rule][]*Alert{}, recorded: map[*Rule][]labels.Labels{},
 	}
 }

@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -90,6 +89,11 @@ func ParseRules(file string, content []byte) ([]*Group, error) {
 		groups, wrong := decodeRules(file, docs[i].Root, "")
 		all, errs = append(all, groups...), append(errs, wrong...)
 	}
+	for i, g := range all {
+		if slices.ContainsFunc(all[:i], func(o *Group) bool { return o.Name == g.Name }) && len(docs) == 1 {
+			errs.Add(document.Position{File: file}, "groups", "two groups are named %q; want different names", g.Name)
+		}
+	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs.Add(document.Position{File: file}, "groups", "is empty; want groups of rules")
 	}
@@ -138,25 +142,10 @@ func decodeRules(file string, n *document.Node, path string) (all []*Group, errs
 				continue
 			}
 			var err error
-			if r.parsed, err = promql.ParseExpr(string(r.Expr)); err != nil {
+			if r.parsed, err = parser.ParseExpr(string(r.Expr)); err != nil {
 				d.Fail(expr, document.Join(ruleAt, "expr"), "%v", err)
 			}
 		}
 	}
 	return all, append(errs, d.Errors...)
-}
-
-// promql parses expressions.
-var promql = parser.NewParser(parser.Options{})
-
-// CheckNames returns an error if two groups of a file have the same name, with which Prometheus refuses the file.
-func CheckNames(all []*Group) error {
-	var names []string
-	for _, g := range all {
-		if slices.Contains(names, g.Name) {
-			return fmt.Errorf("two groups are named %q; want different names", g.Name)
-		}
-		names = append(names, g.Name)
-	}
-	return nil
 }
