@@ -90,7 +90,7 @@ func ParseRules(file string, content []byte) ([]*Group, error) {
 		all, errs = append(all, groups...), append(errs, wrong...)
 	}
 	for i, g := range all {
-		if slices.ContainsFunc(all[:i], func(o *Group) bool { return o.Name == g.Name }) && len(docs) == 1 {
+		if g != nil && len(docs) == 1 && slices.ContainsFunc(all[:i], func(o *Group) bool { return o != nil && o.Name == g.Name }) {
 			errs.Add(document.Position{File: file}, "groups", "two groups are named %q; want different names", g.Name)
 		}
 	}
@@ -115,7 +115,7 @@ func decodeRules(file string, n *document.Node, path string) (all []*Group, errs
 			errs.Add(document.Position{File: file, Line: kind.Line, Column: kind.Column}, document.Join(path, "kind"), "is %s; want PrometheusRule", document.Abridge(kind.Text))
 			return nil, errs
 		}
-		groups, at = n.Get("spec").Get("groups"), document.Join(path, "spec.groups")
+		groups, at = n.Get("spec").Get("groups"), document.Join(document.Join(path, "spec"), "groups")
 	}
 	if groups == nil {
 		errs.Add(document.Position{File: file, Line: n.Line, Column: n.Column}, at, "is missing; want a file of rules of Prometheus, or an object PrometheusRule")
@@ -124,7 +124,13 @@ func decodeRules(file string, n *document.Node, path string) (all []*Group, errs
 	d := document.Decoder{File: file}
 	d.Decode(groups, at, &all)
 	for i, g := range all {
+		if g == nil { // which is an error
+			continue
+		}
 		for k, r := range g.Rules {
+			if r == nil {
+				continue
+			}
 			rule, ruleAt := groups.Items[i].Get("rules").Items[k], document.Index(document.Join(document.Index(at, i), "rules"), k)
 			r.group, r.at = g, document.Position{File: file, Line: rule.Line, Column: rule.Column}
 			switch {
