@@ -356,6 +356,11 @@ incidents: build ## run the scenarios of published incidents, and write docs/inc
 	bin/apfsim scenarios list --incidents --format markdown > bin/incidents.md
 	$(FIGURES) -document docs/incidents.md incidents < bin/incidents.md
 
+# It takes minutes. The tables are printed.
+.PHONY: alerts
+alerts: ## evaluate the alerts of integrations/prometheus in all scenarios of the library
+	go test ./experiment/alerts -count=1 -v -timeout $(TIMEOUT) -run '^TestLibrary$$' -args -long
+
 LIVE :=
 
 .PHONY: live

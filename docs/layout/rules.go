@@ -38,6 +38,7 @@ var notInCore = []string{"context", "io/fs", "log", "log/slog", "math/rand", "ma
 
 // own are the packages that have a single importer and are still packages, each with the reason.
 var own = map[string]string{
+	"experiment/alerts":      "it alone imports the engine of Prometheus",
 	"experiment/evidence":    "it concludes from what servers report of themselves, without a request",
 	"experiment/upgrade":     "it asks the parts of an upgrade for what they know, and of experiment only for runs",
 	"experiment/fit/retries": "it matches arrivals to rejections by their times, and knows no scenario",
