@@ -22,7 +22,7 @@ import (
 // command, too, which refuse outputs that are inputs, and a case to testdata/script/overwrite.txt.
 func TestFlagsOfFilesAreKnown(t *testing.T) {
 	known := []string{
-		"apfsim collisions --chart",
+		"apfsim alerts --config", "apfsim collisions --chart",
 		"apfsim compare --add-config", "apfsim compare --add-config-base", "apfsim compare --add-config-head", "apfsim compare --bench", "apfsim compare --config", "apfsim compare --config-base", "apfsim compare --config-head", "apfsim compare --metrics", "apfsim compare --out",
 		"apfsim config diff --config", "apfsim config lint --metrics", "apfsim diagnose --config", "apfsim diagnose --metrics", "apfsim diagnose --out", "apfsim explain --add-config", "apfsim explain --config",
 		"apfsim import --capacity-from", "apfsim import --config", "apfsim import --metrics", "apfsim import --out", "apfsim import --scenario",
