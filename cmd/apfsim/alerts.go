@@ -41,9 +41,9 @@ for as long as the rules say.
 With --check and without scenarios, it says which rules can never fire, or record anything, with
 the servers of a release: of which the series or a label does not exist, no server has the value of
 a label, or two sides are joined by a label that one of them lacks. The exit status is then 99.`,
-		Example: `  apfsim alerts rules.yaml elephants-and-mice --set spec.duration=15m
-  apfsim alerts rules.yaml incident.yaml --label cluster=prod --format json
-  apfsim alerts --check rules.yaml --version 1.37`,
+		Example: `  apfsim alerts alerts.yaml zero-shares --set spec.duration=15m
+  apfsim alerts alerts.yaml incident.yaml --label cluster=prod --format json
+  apfsim alerts --check alerts.yaml --version 1.37`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if flags.check {
 				return exactlyOne("a file of rules")(cmd, args)

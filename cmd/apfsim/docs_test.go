@@ -75,6 +75,7 @@ const promtoolQuery = `promtool query instant --time=2026-01-01T00:01:00Z http:/
 // readersOwn are files that the documentation and the help take for granted, and what stands in
 // for them.
 var readersOwn = map[string]string{
+	"alerts.yaml":        "../../integrations/prometheus/rules.yaml",
 	"cluster.yaml":       "../../scenarios/config/cluster-flowcontrol.yaml",
 	"proposal.yaml":      "../../scenarios/config/cluster-flowcontrol.yaml",
 	"audit.log":          "testdata/audit/audit.log",
