@@ -24,6 +24,7 @@ type (
 	unitTests struct {
 		RuleFiles []string   `json:"rule_files"`
 		Interval  string     `json:"evaluation_interval"`
+		Order     []string   `json:"group_eval_order"` // else it is random
 		Tests     []unitTest `json:"tests"`
 	}
 	unitTest struct {
@@ -61,6 +62,7 @@ func TestPromtoolFiresTheSameAlerts(t *testing.T) {
 			of, data := run(t, groups, name, options)
 			rules := map[string]any{}
 			var list []any
+			var order []string
 			for _, g := range groups {
 				var all []any
 				for _, r := range g.Rules { // without annotations, which the tests would have to repeat
@@ -70,7 +72,7 @@ func TestPromtoolFiresTheSameAlerts(t *testing.T) {
 					}
 					all = append(all, rule)
 				}
-				list = append(list, map[string]any{"name": g.Name, "rules": all})
+				list, order = append(list, map[string]any{"name": g.Name, "rules": all}), append(order, g.Name)
 			}
 			rules["groups"] = list
 			one := unitTest{Interval: delay.String(), Series: unitSeriesOf(data, of.startMs-options.Lead.Milliseconds()-(step-delay).Milliseconds(), delay)}
@@ -91,7 +93,7 @@ func TestPromtoolFiresTheSameAlerts(t *testing.T) {
 				t.Errorf("%s: no alert fires", file)
 			}
 			dir := t.TempDir()
-			for to, content := range map[string]any{"rules.yaml": rules, "test.yaml": unitTests{[]string{"rules.yaml"}, step.String(), []unitTest{one}}} {
+			for to, content := range map[string]any{"rules.yaml": rules, "test.yaml": unitTests{[]string{"rules.yaml"}, step.String(), order, []unitTest{one}}} {
 				text, err := json.Marshal(content)
 				if err != nil {
 					t.Fatal(err)
