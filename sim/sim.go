@@ -54,12 +54,23 @@ type Run struct {
 }
 
 // Option is a property of a run that a scenario does not have.
-type Option uint8
+type Option func(*options)
+
+type options struct {
+	ignoreDeadlines bool
+	flowControl     func(server.Beginning) server.OtherFlowControl
+}
 
 // IgnoreDeadlines lets executions go on after their deadlines, as in a server that has flow control alone, and
 // not the filter for timeouts that ends them. The servers must have neither a capacity nor a handover, and
 // make no calls.
-const IgnoreDeadlines Option = 1
+func IgnoreDeadlines(o *options) { o.ignoreDeadlines = true }
+
+// FlowControl lets begin make the flow control of the processes of servers, see [server.Deps]. Probes, dumps and metrics
+// know nothing of it.
+func FlowControl(begin func(server.Beginning) server.OtherFlowControl) Option {
+	return func(o *options) { o.flowControl = begin }
+}
 
 // New returns a run at time 0.
 func New(sc *scenario.Scenario, options ...Option) *Run {
@@ -67,12 +78,16 @@ func New(sc *scenario.Scenario, options ...Option) *Run {
 }
 
 // newRun is New with a function that returns the receiver of watch events.
-func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Receiver, options ...Option) *Run {
+func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Receiver, set ...Option) *Run {
+	var o options
+	for _, s := range set {
+		s(&o)
+	}
 	spec := &sc.Spec
 	r := &Run{Scenario: sc}
 	deps := server.Deps{
 		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), ServersMayEnd: spec.ServersEnd(),
-		Store: spec.Store, WindowNs: int64(spec.Warmup.Duration),
+		Store: spec.Store, WindowNs: int64(spec.Warmup.Duration), FlowControl: o.flowControl,
 	}
 	for i := range spec.Events {
 		if e := &spec.Events[i]; e.Apply != nil {
@@ -90,7 +105,7 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 		objects = newStoredObjects(sc)
 		deps.Stored = objects.read
 	}
-	r.runState = server.NewRunState(server.Options{NeedsDetails: deps.NeedsDetails() || ClientsNeedDetails(spec), NoDeadlines: slices.Contains(options, IgnoreDeadlines)})
+	r.runState = server.NewRunState(server.Options{NeedsDetails: deps.NeedsDetails() || ClientsNeedDetails(spec), NoDeadlines: o.ignoreDeadlines})
 	r.clients = workload.NewClients(sc.Clients(), r.runState)
 	deps.RunState, deps.Clients, deps.Receiver = r.runState, r.clients, receiver(r.clients)
 	if needsNetwork(spec) {

@@ -156,6 +156,9 @@ func (k *Kind) TimeLimitNs() int64 { return k.DeadlineNs(0, 0) }
 // client goes. Another goes on, and keeps the seats, although nobody waits for it.
 func (k *Kind) EndsAtDeadline() bool { return k.writes || k.deletes }
 
+// WaitLimitNs is that of the request's kind.
+func (f *Filter) WaitLimitNs(r *Request) int64 { return r.kind.waitLimitNs }
+
 // Watchers returns how many open watches are interested in what requests of the kind change; ok is
 // false for those that are not estimated by them.
 func (k *Kind) Watchers() (n int, ok bool) { return k.work.Watchers() }

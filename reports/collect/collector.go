@@ -67,11 +67,10 @@ type group struct {
 	level  *level
 }
 
-// New returns a collector for a run of sc on the server whose levels are given; nil if it has no
-// flow control. The series have a point every intervalNs, the sampling interval of the
-// observer's Tick.
-func New(sc *scenario.Scenario, levels server.Levels, intervalNs int64) *Collector {
-	return NewWithLevels(sc, intervalNs, levelsOf(levels))
+// New returns a collector for a run of sc on a server. The series have a point every intervalNs, the sampling interval
+// of the observer's Tick.
+func New(sc *scenario.Scenario, s *server.Server, intervalNs int64) *Collector {
+	return NewWithLevels(sc, intervalNs, s.EachLevel)
 }
 
 // NewOfServers is New for a run on several servers, or on one that is not always there or not always
@@ -82,7 +81,7 @@ func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs in
 	}
 	var each []iter.Seq[server.LevelState]
 	for _, s := range servers {
-		each = append(each, levelsOf(s))
+		each = append(each, s.EachLevel)
 	}
 	c := NewWithLevels(sc, intervalNs, each...)
 	c.refused = c.groupOf("", &level{index: noIndex})
@@ -90,19 +89,6 @@ func NewOfServers(sc *scenario.Scenario, servers []*server.Server, intervalNs in
 		c.servers = append(c.servers, &serverState{Server: s, index: i, stage: s.Stage()})
 	}
 	return c
-}
-
-func levelsOf(levels server.Levels) iter.Seq[server.LevelState] {
-	return func(yield func(server.LevelState) bool) {
-		if levels == nil {
-			return
-		}
-		for _, l := range levels.Levels() {
-			if !yield(l) {
-				return
-			}
-		}
-	}
 }
 
 // NewWithLevels is New with any source of priority levels.

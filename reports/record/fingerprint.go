@@ -121,13 +121,8 @@ func (f *Fingerprint) adjusted(nowNs int64, s *server.Server) {
 	if s == nil {
 		return // of a story that is told by hand
 	}
-	f.limits(nowNs, int16(s.Index()), s)
-}
-
-// limits records the current limits of levels.
-func (f *Fingerprint) limits(nowNs int64, at int16, source server.Levels) {
-	for _, l := range source.Levels() {
-		f.record(adjustedDecision, at, 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
+	for l := range s.EachLevel {
+		f.record(adjustedDecision, int16(s.Index()), 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
 	}
 }
 

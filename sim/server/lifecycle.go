@@ -179,8 +179,8 @@ func (s *Server) enter(nowNs int64, stage Stage) {
 // newFilter gives the server the flow control of a process whose controllers do not run yet. The controller's
 // constructor digests an empty set of objects, so that only the mandatory ones exist.
 func (s *Server) newFilter(nowNs int64) {
-	s.filter, s.states, s.replaceable = nil, nil, nil
-	s.filter = filter.New(nowNs, s.settings(s.runState.objects.mandatory(s)), s)
+	s.states, s.replaceable = nil, nil
+	s.begin(nowNs, s.runState.objects.mandatory(s), false)
 	s.noteAdjusted(nowNs) // which has been called, too, when there were no levels to look at
 }
 

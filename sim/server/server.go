@@ -69,7 +69,8 @@ type Server struct {
 	clients  Clients
 	rules    *rules.Rules
 	process  processState
-	filter   *filter.Filter
+	filter   FlowControl
+	other    OtherFlowControl // filter, if it is not a filter.Filter; else nil
 	states   templateStates
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState
@@ -111,6 +112,8 @@ type Deps struct {
 	// Stored returns the flow-control objects that a server reads, where they are stored and maintained
 	// during the run; it is nil where their changes are known before.
 	Stored func(*Server) config.Objects
+	// FlowControl makes the flow control of a process; nil, or where it returns nil, it is a filter.Filter.
+	FlowControl func(Beginning) OtherFlowControl
 	// Calls returns what the servers call while they execute requests; it is nil where they call nobody.
 	Calls func([]*Server) Calls
 }
@@ -167,7 +170,7 @@ func newServer(d *Deps) *Server {
 	if d.Store != nil {
 		s.health.latencies.Open(d.Seed, "servers", s.Index(), "health checks")
 	}
-	s.filter = filter.New(0, s.settings(runState.objects.current(s)), s)
+	s.begin(0, runState.objects.current(s), s.limits())
 	s.work.meter.FromNs = d.WindowNs
 	if settings.Capacity.IsSet() {
 		s.capacity = newSharing(settings.Capacity, d.WindowNs)
@@ -249,7 +252,7 @@ func (s *Server) Arrive(nowNs int64, r *Request) {
 	case rejection != queueset.NotRejected:
 		s.reject(nowNs, r, rejection, retryAfterSeconds)
 	case r.Waiting():
-		r.next = s.events.Schedule(nowNs+r.Kind().WaitLimitNs(), uint8(TimeOut), Event{Kind: TimeOut, Owner: s.index, Request: r})
+		r.next = s.events.Schedule(nowNs+s.filter.WaitLimitNs(&r.Request), uint8(TimeOut), Event{Kind: TimeOut, Owner: s.index, Request: r})
 		for _, queued := range s.runState.observers.queued {
 			queued(nowNs, r)
 		}

@@ -153,6 +153,9 @@ func (s *Server) freeze() {
 	s.process.controls = false
 	s.unschedule(&s.process.adjust)
 	s.drop(readObjects)
+	if s.other != nil {
+		s.other.Freeze()
+	}
 }
 
 // objects are the flow-control objects of a run as servers of its releases hold them. Servers of one

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"apfsim/sim/trace"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"apfsim/core/classify"
+	"apfsim/sim/trace"
 )
 
 var requestInfos = request.RequestInfoFactory{
@@ -29,13 +31,18 @@ var methods = map[string]string{
 // what the line says.
 func NewRequest(record *trace.Record) (*http.Request, error) {
 	a := record.Attributes()
+	return HTTPRequest(&a, record.Query)
+}
+
+// HTTPRequest is NewRequest for attributes, with their path, and a URL query.
+func HTTPRequest(a *classify.Attributes, query string) (*http.Request, error) {
 	method, ok := methods[a.Verb]
 	if !ok {
 		return nil, fmt.Errorf("no HTTP method is known for verb %q", a.Verb)
 	}
 	r := &http.Request{
 		Method: method,
-		URL:    &url.URL{Path: a.Path, RawQuery: record.Query},
+		URL:    &url.URL{Path: a.Path, RawQuery: query},
 		Header: http.Header{},
 	}
 	info, err := requestInfos.NewRequestInfo(r)
@@ -48,7 +55,7 @@ func NewRequest(record *trace.Record) (*http.Request, error) {
 	}
 	if info.Verb != a.Verb || info.APIGroup != a.APIGroup || info.Resource != a.Resource || info.Subresource != a.Subresource ||
 		info.Namespace != a.Namespace || named != a.Name || info.IsResourceRequest != a.IsResource() {
-		return nil, fmt.Errorf("%s %s is read as %+v, not as %+v", method, r.URL, *info, a)
+		return nil, fmt.Errorf("%s %s is read as %+v, not as %+v", method, r.URL, *info, *a)
 	}
 	return r.WithContext(request.WithRequestInfo(r.Context(), info)), nil
 }
