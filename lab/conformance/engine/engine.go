@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -252,7 +253,11 @@ func (e *engine) template(r *filter.Request) *http.Request {
 	if a.Path == "" {
 		a.Path = trace.ResourcePath(&a)
 	}
-	h, err := upstream.HTTPRequest(&a, t.Query)
+	query := t.Query
+	if a.Verb == "watch" && a.IsResource() && !strings.Contains(query, "watch=") {
+		query = strings.TrimSuffix("watch=true&"+query, "&")
+	}
+	h, err := upstream.HTTPRequest(&a, query)
 	if err != nil {
 		panic("engine: " + err.Error())
 	}
