@@ -46,8 +46,18 @@ type Outputs struct {
 	// Bounds repeats a run with both ends of the interval of the capacity of its servers, for result.CapacityBounds.
 	Bounds bool
 
+	// Engine decides about the requests instead of core/filter; nil: none does. There are no dumps, metrics and events then.
+	Engine *Engine
+
 	// Inputs are the files that the runs read. They are not removed from a folder of results.
 	Inputs []string
+}
+
+// Engine is another flow control than that of core/filter.
+type Engine struct {
+	Name string // with its revision, such as "k8s.io/apiserver v0.37.2"
+	// Simulate calls run, with the option for it, where the engine can decide.
+	Simulate func(run func(sim.Option))
 }
 
 // Names returns the names of the files that are written to the folder of a run, and to that of several runs
@@ -101,11 +111,20 @@ func nameRun(err *error, sc *scenario.Scenario) {
 // simulate runs one scenario: it drives clients and servers until the duration has elapsed. It writes either
 // all files of the run or, if anything fails, none. The error names the run, except the errors of a trace, which
 // are document.Errors and have their positions.
-func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (_ completed, err error) {
+func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress) (run completed, err error) {
+	if files.Engine == nil {
+		return simulateWith(ctx, sc, files, all)
+	}
+	files.Engine.Simulate(func(engine sim.Option) { run, err = simulateWith(ctx, sc, files, all, engine) })
+	return run, err
+}
+
+// simulateWith is simulate with the option of an engine.
+func simulateWith(ctx context.Context, sc *scenario.Scenario, files Outputs, all Progress, engine ...sim.Option) (_ completed, err error) {
 	defer nameRun(&err, sc)
 	defer Recover(&err) // before the files of the run are discarded
 	boundHeap(sc)
-	run := sim.New(sc)
+	run := sim.New(sc, engine...)
 	durationNs := int64(sc.Spec.Duration)
 	measurement := collect.Measure(run, result.Interval(durationNs))
 	if files.EveryFlow {
@@ -153,6 +172,9 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 		return completed{}, err
 	}
 	result, warnings := measurement.Result(), run.Warnings()
+	if files.Engine != nil {
+		result.Summary.Engine = files.Engine.Name
+	}
 	if err := complete(outputs); err != nil {
 		return completed{}, err
 	}

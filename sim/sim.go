@@ -51,6 +51,7 @@ type Run struct {
 	maintenance *maintenance // nil without one
 	operations  *operations
 	executing   bool
+	probes      bool
 }
 
 // Option is a property of a run that a scenario does not have.
@@ -66,8 +67,8 @@ type options struct {
 // make no calls.
 func IgnoreDeadlines(o *options) { o.ignoreDeadlines = true }
 
-// FlowControl lets begin make the flow control of the processes of servers, see [server.Deps]. Probes, dumps and metrics
-// know nothing of it.
+// FlowControl lets begin make the flow control of the processes of servers, see [server.Deps]. Dumps and metrics
+// know nothing of it, and there are no probes.
 func FlowControl(begin func(server.Beginning) server.OtherFlowControl) Option {
 	return func(o *options) { o.flowControl = begin }
 }
@@ -84,7 +85,7 @@ func newRun(sc *scenario.Scenario, receiver func(*workload.Clients) server.Recei
 		s(&o)
 	}
 	spec := &sc.Spec
-	r := &Run{Scenario: sc}
+	r := &Run{Scenario: sc, probes: o.flowControl == nil}
 	deps := server.Deps{
 		Settings: &spec.Servers.Settings, Process: &spec.Servers.Process, Seed: spec.Seed, Objects: sc.Objects, Resources: spec.Counts(), ServersMayEnd: spec.ServersEnd(),
 		Store: spec.Store, WindowNs: int64(spec.Warmup.Duration), FlowControl: o.flowControl,
@@ -163,6 +164,9 @@ func connections(spec *scenario.Spec) []network.Workload {
 	}
 	return all
 }
+
+// Probes says whether [server.Server.Probe] can be called.
+func (r *Run) Probes() bool { return r.probes }
 
 // Servers returns the servers of the run, by index.
 func (r *Run) Servers() []*server.Server { return r.servers }

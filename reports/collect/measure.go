@@ -23,11 +23,13 @@ type Measurement struct {
 func Measure(run *sim.Run, intervalNs int64) *Measurement {
 	sc, servers := run.Scenario, run.Servers()
 	m := &Measurement{run, NewOfServers(sc, servers, intervalNs), record.NewFingerprint(), NewWindowed(sc), newAggregated(run, int64(sc.Spec.Warmup.Duration)), newReplayed(run)}
-	m.collector.virtual = newProbes(sc, servers)
 	m.collector.handlers, m.collector.queueOf = run.Handlers(), run.Clients().Queue
 	run.OnNote(func(nowNs int64, workload, _ int, n workload.Note) { m.collector.Note(nowNs, workload, &n) })
 	run.Observe(m.collector.Observer())
-	run.Observe(m.collector.virtual.Observer())
+	if run.Probes() {
+		m.collector.virtual = newProbes(sc, servers)
+		run.Observe(m.collector.virtual.Observer())
+	}
 	run.Observe(m.fingerprint.Observer())
 	if m.replayed != nil {
 		run.Observe(m.replayed.Observer())

@@ -20,6 +20,8 @@ type Releases struct {
 	WhatIfSeats []string `json:"whatIfSeats,omitempty"`
 	// WhatIfRules are the rules of flow control that are those of no release, such as "queueWaitShare 0.75 instead of 0.25".
 	WhatIfRules []string `json:"whatIfRules,omitempty"`
+	// Engine is the code whose flow control decided, if it was not that of apfsim, such as "k8s.io/apiserver v0.37.2".
+	Engine string `json:"engine,omitempty"`
 }
 
 // swept is the value of WhatIfSeats or WhatIfRules where runs have different ones, as their parameters say.
@@ -62,25 +64,28 @@ func (r *Releases) WhatIf() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *Releases) names() string {
+func (r *Releases) names() (text string) {
 	switch n := len(r.KubernetesVersions); {
 	case n > 0:
 		var labels []string
 		for _, version := range r.KubernetesVersions {
 			labels = append(labels, rules.Label(version))
 		}
-		return "Kubernetes " + strings.Join(labels[:n-1], ", ") + " and " + labels[n-1]
+		text = "Kubernetes " + strings.Join(labels[:n-1], ", ") + " and " + labels[n-1]
 	case r.KubernetesVersion != "":
-		return "Kubernetes " + rules.Label(r.KubernetesVersion)
+		text = "Kubernetes " + rules.Label(r.KubernetesVersion)
 	}
-	return ""
+	if r.Engine != "" {
+		text += ", flow control of " + r.Engine
+	}
+	return text
 }
 
 // Common returns what two runs have in common that differ by parameters: no releases if these differ, and
 // swept if the seats or the rules do.
 func (r Releases) Common(other *Releases) Releases {
 	if r.names() != other.names() {
-		r.KubernetesVersion, r.KubernetesVersions = "", nil
+		r.KubernetesVersion, r.KubernetesVersions, r.Engine = "", nil, ""
 	}
 	if !slices.Equal(r.WhatIfSeats, other.WhatIfSeats) {
 		r.WhatIfSeats = swept

@@ -101,6 +101,9 @@ func (b *bubble) close() {
 			c.end(context.Canceled)
 			close(c.proceed)
 		}
+		if e.stop == nil { // the end of Run ends the goroutines of the constructor, too
+			e.runAfter(0)
+		}
 		e.Freeze()
 	}
 	b.running.Wait()
@@ -187,7 +190,7 @@ func (e *engine) runAfter(d time.Duration) {
 	e.stop = make(chan struct{})
 	e.running.Go(func() {
 		time.Sleep(d)
-		if err := e.control.Run(e.stop); err != nil {
+		if err := e.control.Run(e.stop); err != nil && !e.closed {
 			panic("engine: " + err.Error())
 		}
 	})
