@@ -115,6 +115,7 @@ func simulate(ctx context.Context, sc *scenario.Scenario, files Outputs, all Pro
 	if files.Engine == nil {
 		return simulateWith(ctx, sc, files, all)
 	}
+	ctx.Done() // which makes the channel here: there, it may be one that nobody else can close
 	files.Engine.Simulate(func(engine sim.Option) { run, err = simulateWith(ctx, sc, files, all, engine) })
 	return run, err
 }

@@ -59,7 +59,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	command := exec.Command(program, append([]string{"-test.run", "^TestProgram$", "-test.timeout", "0", "-revision", revision, "-args"}, rest...)...)
+	command := exec.Command(program, append([]string{"-test.run", "^TestProgram$", "-test.timeout", "0", "-revision", revision, "--"}, rest...)...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return command.Run()
 }

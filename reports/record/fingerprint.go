@@ -29,6 +29,10 @@ type Fingerprint struct {
 	hash    xxhash.Digest
 	records [hashedAtOnce]byte // not yet hashed
 	filled  int                // bytes of them
+
+	limit      func(server.LevelState) bool // recordLimit: a new function each time would be memory
+	adjustedNs int64                        // for it: when, and at which server
+	adjustedAt int16
 }
 
 // A record is five words:
@@ -68,6 +72,7 @@ const serverShift = 57
 // NewFingerprint returns a recorder for a run.
 func NewFingerprint() *Fingerprint {
 	f := &Fingerprint{}
+	f.limit = f.recordLimit
 	f.hash.Reset()
 	return f
 }
@@ -121,9 +126,14 @@ func (f *Fingerprint) adjusted(nowNs int64, s *server.Server) {
 	if s == nil {
 		return // of a story that is told by hand
 	}
-	for l := range s.EachLevel {
-		f.record(adjustedDecision, int16(s.Index()), 0, nowNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
-	}
+	f.adjustedNs, f.adjustedAt = nowNs, int16(s.Index())
+	s.EachLevel(f.limit)
+}
+
+// recordLimit records the current limit of a level.
+func (f *Fingerprint) recordLimit(l server.LevelState) bool {
+	f.record(adjustedDecision, f.adjustedAt, 0, f.adjustedNs, xxhash.Sum64String(l.Name()), uint64(l.CurrentLimit()), 0)
+	return true
 }
 
 func (f *Fingerprint) request(d decision, nowNs int64, r *server.Request, last int64) {

@@ -102,12 +102,12 @@ func (s *Settings) FilterSettings(r *rules.Rules, held config.Objects, stored es
 	}
 }
 
-// control lets the controllers run: they digest the objects that they have read, and adjust the limits
-// from now on.
+// control lets the controllers run: they digest the objects that they have read, and adjust the limits now and
+// periodically from now on (apf_controller.go, Run), whatever the phase of servers that were there before the run.
 func (s *Server) control(nowNs int64) {
 	l := &s.process
 	l.controls, l.readNs = true, nowNs
-	s.phaseNs = nowNs + s.deps.Settings.AdjustmentPhase.AtNs(s.deps.Seed, s.Index())
+	s.phaseNs = nowNs
 	s.filter.Configure(nowNs, s.runState.objects.current(s))
 	s.adjustAt(nowNs)
 }

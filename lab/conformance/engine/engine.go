@@ -256,6 +256,9 @@ func (e *engine) template(r *filter.Request) *http.Request {
 	if a.Path == "" {
 		a.Path = trace.ResourcePath(&a)
 	}
+	if a.Verb == "create" && a.Subresource == "" { // its name is in the object
+		a.Name = ""
+	}
 	query := t.Query
 	if a.Verb == "watch" && a.IsResource() && !strings.Contains(query, "watch=") {
 		query = strings.TrimSuffix("watch=true&"+query, "&")
