@@ -200,6 +200,10 @@ conformance-fixed: ## compare fewer decisions, with a fixed seed, as CI does
 conformance-upstream-tests: ## run the tests of k8s.io/apiserver's flow control with apfsim's core
 	cd lab/conformance && go test -count=1 -v ./upstreamtests -args -realtime
 
+.PHONY: engine
+engine: ## run the scenarios of the library of at most 200000 requests with the flow control of k8s.io/apiserver
+	cd lab/conformance && go test -count=1 -timeout 24h -v ./engine -library
+
 # It is not part of CI, because it builds a large part of Kubernetes.
 TRIALS := 20000
 
@@ -466,6 +470,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) judgement-random
 	$(MAKE) conformance-nightly
 	$(MAKE) conformance-upstream-tests
+	$(MAKE) engine
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
 	$(MAKE) live-prometheus
