@@ -31,6 +31,7 @@ var working = map[string]string{
 	"tune":       "! apfsim tune small.yaml --goal 'latency{workload:w}: p(99) < 1us' --budget 20",
 	"plan":       "! apfsim plan small.yaml --catalogue gce --goal 'latency{workload:w}: p(99) < 1us' --budget 20",
 	"upgrade":    "apfsim upgrade --from 1.36 --with small.yaml --servers 1",
+	"alerts":     "echo '{groups: [{name: g, rules: [{alert: A, expr: up == 0}]}]}' > rules.yaml; apfsim alerts rules.yaml small.yaml --set spec.duration=1h",
 	"collisions": "apfsim collisions --deals 2000",
 }
 

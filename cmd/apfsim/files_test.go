@@ -29,7 +29,7 @@ func TestFlagsOfFilesAreKnown(t *testing.T) {
 		"apfsim sweep merge --out",
 		"apfsim run --add-config", "apfsim run --config", "apfsim run --events", "apfsim run --junit", "apfsim run --openmetrics", "apfsim run --out",
 		"apfsim sweep --add-config", "apfsim sweep --config", "apfsim sweep --out",
-		"apfsim tune --out", "apfsim upgrade --out",
+		"apfsim plan --catalogue", "apfsim plan --out", "apfsim tune --out", "apfsim upgrade --out",
 	}
 	var found []string
 	var visit func(cmd *cobra.Command)
