@@ -331,6 +331,10 @@ func (e *engine) Dropped(int64, *filter.Request) int { panic("engine: a request 
 func (e *engine) Finish(nowNs int64, r *filter.Request) (additionalNs int64) {
 	e.advance(nowNs)
 	c := e.calls[r]
+	if c.stage == over { // upstream's filters have answered it before flow control
+		delete(e.calls, r)
+		return 0
+	}
 	e.finished = c
 	c.continues()
 	e.finished = nil
@@ -354,7 +358,9 @@ func (e *engine) Release(nowNs int64, r *filter.Request) {
 // EndWatch implements server.FlowControl.
 func (e *engine) EndWatch(r *filter.Request) {
 	e.advance(e.Now())
-	e.calls[r].continues()
+	if c := e.calls[r]; c != nil {
+		c.continues()
+	}
 	delete(e.calls, r)
 }
 
