@@ -365,6 +365,11 @@ incidents: build ## run the scenarios of published incidents, and write docs/inc
 alerts: ## evaluate the alerts of integrations/prometheus in all scenarios of the library
 	go test ./experiment/alerts -count=1 -v -timeout $(TIMEOUT) -run '^TestLibrary$$' -args -long
 
+# It takes five minutes of real time, and is skipped without the program prometheus.
+.PHONY: alerts-prometheus
+alerts-prometheus: ## compare apfsim alerts with a Prometheus that scrapes a run
+	go test ./experiment/alerts -count=1 -v -timeout $(TIMEOUT) -run '^TestPrometheusAgrees$$' -args -prometheus
+
 LIVE :=
 
 .PHONY: live
@@ -473,6 +478,7 @@ nightly: lint-all tidy vulnerabilities platforms race ## check what takes hours
 	$(MAKE) engine
 	$(MAKE) conformance-all
 	$(MAKE) conformance-maintain
+	$(MAKE) alerts-prometheus
 	$(MAKE) live-prometheus
 	$(MAKE) live-kubectl
 	$(MAKE) release-check install-check
