@@ -8,14 +8,19 @@
 package main
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const usage = `usage: go run ./lab/upstream run SCENARIO... --apiserver PATH|VERSION [-o DIR] [--replications N] [--requests]
@@ -25,21 +30,27 @@ are those of 'apfsim run', and 'apfsim compare' reads them.
 `
 
 func main() {
-	err := run(os.Args[1:])
+	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }) {
+		fmt.Print(usage)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		os.Exit(exit.ExitCode())
+		os.Exit(max(1, exit.ExitCode()))
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "upstream: %v\n%s", err, usage)
+		fmt.Fprintf(os.Stderr, "upstream: %v\n", err)
 		os.Exit(2)
 	}
 }
 
 // run builds the engine and gives it the arguments, except the one that says with what code.
-func run(args []string) error {
+func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "run" {
-		return errors.New("the only command is run")
+		return errors.New("the only command is run\n" + usage)
 	}
 	code, rest, err := split(args[1:])
 	if err != nil {
@@ -55,11 +66,11 @@ func run(args []string) error {
 	}
 	defer os.RemoveAll(folder)
 	lab := filepath.Join(root, "lab", "conformance")
-	program, revision, err := build(lab, folder, code)
+	program, revision, err := build(ctx, lab, folder, code)
 	if err != nil {
 		return err
 	}
-	command := exec.Command(program, append([]string{"-test.run", "^TestProgram$", "-test.timeout", "0", "-revision", revision, "--"}, rest...)...)
+	command := exec.CommandContext(ctx, program, append([]string{"-test.run", "^TestProgram$", "-test.timeout", "0", "-revision", revision, "--"}, rest...)...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return command.Run()
 }
@@ -78,7 +89,7 @@ func split(args []string) (code string, rest []string, err error) {
 		}
 	}
 	if code == "" {
-		return "", nil, errors.New("--apiserver: is missing; want a checkout or a version of k8s.io/apiserver")
+		return "", nil, errors.New("--apiserver: is missing; want a checkout or a version of k8s.io/apiserver\n" + usage)
 	}
 	return code, rest, nil
 }
@@ -97,7 +108,7 @@ var version = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // build builds the engine in a folder, with a module file that replaces the modules of Kubernetes. The revision names
 // the code.
-func build(lab, folder, code string) (program, revision string, err error) {
+func build(ctx context.Context, lab, folder, code string) (program, revision string, err error) {
 	mod := filepath.Join(folder, "go.mod")
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(lab, name))
@@ -128,10 +139,10 @@ func build(lab, folder, code string) (program, revision string, err error) {
 		append(append([]string{"mod", "edit"}, edits...), mod),
 		{"test", "-c", "-vet=off", "-mod=mod", "-modfile=" + mod, "-o", program, "./engine"},
 	} {
-		command := exec.Command("go", args...)
+		command := exec.CommandContext(ctx, "go", args...)
 		command.Dir = lab
 		if out, err := command.CombinedOutput(); err != nil {
-			return "", "", fmt.Errorf("cannot build with %s: %v\n%s", revision, err, out)
+			return "", "", fmt.Errorf("cannot build with %s (v0.37.0 or later is needed): %v\n%s", revision, err, out)
 		}
 	}
 	return program, revision, nil
@@ -166,11 +177,26 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// head names the commit of a checkout, and where that is not known its folder.
+// head names the commit of a checkout; for a folder that is none, or has changes, a hash of its Go files.
 func head(folder string) string {
-	out, err := exec.Command("git", "-C", folder, "describe", "--always", "--tags", "--dirty").Output()
+	out, err := exec.Command("git", "-C", folder, "rev-parse", "--show-prefix").Output()
+	if err == nil && strings.TrimSpace(string(out)) == "" { // it is no part of another repository
+		out, err = exec.Command("git", "-C", folder, "describe", "--always", "--tags", "--dirty").Output()
+		if name := strings.TrimSpace(string(out)); err == nil && !strings.HasSuffix(name, "-dirty") {
+			return " " + name
+		}
+	}
+	hash := sha256.New()
+	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(hash, "%s %d\n%s", strings.TrimPrefix(path, folder), len(text), text)
+		return err
+	})
 	if err != nil {
 		return " of " + filepath.Base(folder)
 	}
-	return " " + strings.TrimSpace(string(out))
+	return fmt.Sprintf(" of %s (%x)", filepath.Base(folder), hash.Sum(nil)[:4])
 }

@@ -34,7 +34,7 @@ func TestCheckouts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if edits, name, err := checkout(module); err != nil || len(edits) != 1 || edits[0] != "-replace=k8s.io/apiserver="+module || name != "k8s.io/apiserver of "+filepath.Base(module) {
+	if edits, name, err := checkout(module); err != nil || len(edits) != 1 || edits[0] != "-replace=k8s.io/apiserver="+module || !strings.HasPrefix(name, "k8s.io/apiserver of "+filepath.Base(module)+" (") {
 		t.Errorf("%q %q %v", edits, name, err)
 	}
 	if edits, _, err := checkout(staged); err != nil || len(edits) != 2 || !strings.HasPrefix(edits[1], "-replace=k8s.io/apiserver=") {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"apfsim/reports/report"
 	"apfsim/reports/result"
 	"apfsim/sim"
+	"apfsim/sim/scenario"
 	"apfsim/sim/scenario/loader"
 )
 
@@ -26,12 +28,17 @@ func TestProgram(t *testing.T) {
 	if *revision == "" {
 		t.Skip("lab/upstream runs it")
 	}
-	if err := program(t, flag.Args()); err != nil {
+	switch err := program(t, flag.Args()); {
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	case err != nil:
 		fmt.Fprintf(os.Stderr, "upstream: %v\n", err)
 		os.Exit(1)
 	}
 	os.Exit(0) // without the words of a test
 }
+
+var errUsage = errors.New("wrong usage")
 
 func program(t *testing.T, args []string) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
@@ -41,11 +48,14 @@ func program(t *testing.T, args []string) error {
 	var names []string
 	for len(args) > 0 { // flags may follow names
 		if err := flags.Parse(args); err != nil {
-			return err
+			return errUsage // which has been printed
 		}
 		if args = flags.Args(); len(args) > 0 {
 			names, args = append(names, args[0]), args[1:]
 		}
+	}
+	if *replications < 0 || *replications > scenario.MostReplications {
+		return fmt.Errorf("--replications: %d: want from 1 to %d", *replications, scenario.MostReplications)
 	}
 	if len(names) == 0 {
 		return fmt.Errorf("run: no scenario; want a file or the name of a library scenario")
@@ -55,6 +65,9 @@ func program(t *testing.T, args []string) error {
 		return err
 	}
 	for _, sc := range all {
+		if whatIf := result.NewReleases(&sc.Spec); whatIf.WhatIf() != "" {
+			return fmt.Errorf("%s: %s: upstream's code has no such switch; leave it out", sc.Metadata.Name, whatIf.WhatIf())
+		}
 		if why := unlike(sc); why != "" {
 			fmt.Fprintf(os.Stderr, "upstream: warning: %s: %s; the flow control is that of %s\n", sc.Metadata.Name, why, *revision)
 		}
