@@ -34,7 +34,7 @@ type Checked struct {
 
 // Check finds the rules that can never fire, or record anything, with servers of a release.
 func Check(groups []*Group, r *rules.Rules) *Checked {
-	c := &checker{version: r.Version, series: map[string]*record.KnownSeries{}, own: map[string]bool{}, recorded: map[string]shape{}, elsewhere: map[string]string{}, unknown: map[string]bool{}}
+	c := &checker{version: r.Version, series: map[string]*record.KnownSeries{}, own: map[string]bool{}, hidden: map[string]string{}, recorded: map[string]shape{}, elsewhere: map[string]string{}, unknown: map[string]bool{}}
 	for _, version := range rules.Versions() {
 		other, err := rules.For(version)
 		if err != nil {
@@ -43,6 +43,9 @@ func Check(groups []*Group, r *rules.Rules) *Checked {
 		for _, s := range record.KnownSeriesOf(other) {
 			for _, l := range s.Labels {
 				c.own[l] = true
+			}
+			if s.Hidden != "" {
+				c.hidden[s.Name] = s.Hidden
 			}
 			if c.elsewhere[s.Name] == "" {
 				c.elsewhere[s.Name] = version + " to "
@@ -98,6 +101,7 @@ type checker struct {
 	version   string
 	series    map[string]*record.KnownSeries // of the release, by name
 	own       map[string]bool                // labels that the servers of some release give to their series
+	hidden    map[string]string              // since when a series of some release is hidden by default
 	elsewhere map[string]string              // the releases that have a series
 	recorded  map[string]shape               // by the rules before
 	unknown   map[string]bool
@@ -199,6 +203,9 @@ func (c *checker) selector(e *parser.VectorSelector) shape {
 		c.unknown[name] = !slices.Contains([]string{"up", "ALERTS", "ALERTS_FOR_STATE"}, name) // which Prometheus itself has
 		return shape{maybe: true}
 	}
+	if known.Hidden != "" {
+		return shape{dead: &problem{fmt.Sprintf("%s is %s%s", name, c.hiding(known.Name), c.instead(known.Name)), e.String()}}
+	}
 	of := shape{labels: map[string]has{"job": yes, "instance": yes}, maybe: true}
 	for l := range c.own {
 		of.labels[l] = no
@@ -266,20 +273,35 @@ func (c *checker) missing(name string) string {
 		return fmt.Sprintf("%s is a histogram: its series are %s_bucket, %s_sum and %s_count", base, base, base, base)
 	}
 	if between, some := c.elsewhere[base]; some {
-		instead := ""
-		for before, after := range record.Successors { // each has one name before it
-			if before == base && c.series[after] != nil {
-				instead = "; use " + after
-			} else if after == base && c.series[before] != nil {
-				instead = "; use " + before
-			}
+		if hiding := c.hiding(base); hiding != "" {
+			between += ", where it is " + hiding
 		}
-		return fmt.Sprintf("%s is not in %s, only in %s%s", name, c.version, between, instead)
+		return fmt.Sprintf("%s is not in %s, only in %s%s", name, c.version, between, c.instead(base))
 	}
 	if !strings.HasPrefix(name, "apiserver_flowcontrol_") || strings.HasSuffix(name, "_samples") || strings.HasSuffix(base, "_samples") || strings.HasSuffix(base, "_watermarks") {
 		return ""
 	}
 	return fmt.Sprintf("no release has %s%s", name, document.Suggest(base, slices.Sorted(maps.Keys(c.elsewhere))))
+}
+
+// hiding says since when servers report a series only if they are told to; "" if they always do.
+func (c *checker) hiding(name string) string {
+	if since := c.hidden[name]; since != "" {
+		return "hidden from " + since + " on unless --show-hidden-metrics-for-version"
+	}
+	return ""
+}
+
+// instead names the series that has taken the place of another one; "" if the release has none.
+func (c *checker) instead(name string) string {
+	for before, after := range record.Successors { // each has one name before it
+		if before == name && c.series[after] != nil {
+			return "; use " + after
+		} else if after == name && c.series[before] != nil {
+			return "; use " + before
+		}
+	}
+	return ""
 }
 
 func (c *checker) aggregate(e *parser.AggregateExpr) shape {

@@ -13,8 +13,14 @@ import (
 func TestCheckExpressions(t *testing.T) {
 	const f = "apiserver_flowcontrol_"
 	for _, c := range []struct{ version, expression, dead string }{
-		{"1.37", f + "request_concurrency_limit > 1", "is not in 1.37, only in 1.18 to 1.36; use " + f + "nominal_limit_seats"},
-		{"1.36", f + "request_concurrency_limit > 1", ""},
+		{"1.37", f + "request_concurrency_limit > 1", "is not in 1.37, only in 1.18 to 1.36, where it is hidden from 1.31 on unless --show-hidden-metrics-for-version; use " + f + "nominal_limit_seats"},
+		{"1.36", f + "request_concurrency_limit > 1", "is hidden from 1.31 on unless --show-hidden-metrics-for-version; use " + f + "nominal_limit_seats"},
+		{"1.31.0", f + "request_concurrency_limit > 1", "is hidden from 1.31 on"},
+		{"1.30", f + "request_concurrency_limit > 1", ""},
+		{"1.31", f + "request_concurrency_in_use > 1", ""},
+		{"1.32", f + "request_concurrency_in_use > 1", "is hidden from 1.32 on"},
+		{"1.27", "apiserver_request_slo_duration_seconds_count", ""},
+		{"1.28", "apiserver_request_slo_duration_seconds_count", "hidden from 1.28 on unless --show-hidden-metrics-for-version; use apiserver_request_sli"},
 		{"1.25", f + "nominal_limit_seats > 1", "is not in 1.25, only in 1.26 to"},
 		{"1.37", f + "rejected_request_total > 1", `no release has ` + f + `rejected_request_total (did you mean "` + f + `rejected_requests_total"?)`},
 		{"1.37", f + "request_wait_duration_seconds > 1", "is a histogram: its series are"},

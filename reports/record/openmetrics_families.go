@@ -12,9 +12,10 @@ import (
 // families are all metrics of a run, with the names, labels and buckets that k8s.io/apiserver of a
 // release has (util/flowcontrol/metrics and endpoints/metrics).
 type families struct {
-	all   []*family // those that the release has, which are written
-	begin int       // number of the samples up to the begin of the process
-	end   int       // number of the samples up to the end of the process; set when the series are written
+	all        []*family // those that the release has, which are written
+	deprecated []*family // those that the release has, but hides
+	begin      int       // number of the samples up to the begin of the process
+	end        int       // number of the samples up to the end of the process; set when the series are written
 
 	rejected, dispatched, heldBack, epochs                  *family
 	inQueueRequests, inQueueSeats                           *family
@@ -28,40 +29,41 @@ type families struct {
 	seatUtilization, requestUtilization, demand, readsWrite *family
 	inQueueByKind                                           *family
 	answers, terminations                                   *family
-	limit, inUse                                            *family // of 1.18 to 1.36
+	limit, inUse                                            *family // of 1.18 to 1.31
 }
 
 // metricLifetimes are the releases that have a metric of the group flowcontrol: from since on, and not from
-// until on. Metrics that are not listed are in all releases. The metrics *_samples and *_watermarks
+// until on. From hidden on, a server reports them only with --show-hidden-metrics-for-version: the release after their
+// DeprecatedVersion (shouldHide of k8s.io/component-base/metrics). Metrics that are not listed are in all releases. The metrics *_samples and *_watermarks
 // of 1.19 to 1.24, which a server samples each millisecond, are not recorded.
-var metricLifetimes = map[string]struct{ since, until string }{
-	"request_concurrency_limit":               {"", "1.37"},
-	"request_concurrency_in_use":              {"1.22", "1.37"},
-	"current_r":                               {"1.22", ""},
-	"dispatch_r":                              {"1.22", ""},
-	"latest_s":                                {"1.22", ""},
-	"next_s_bounds":                           {"1.22", ""},
-	"next_discounted_s_bounds":                {"1.22", ""},
-	"watch_count_samples":                     {"1.23", ""},
-	"epoch_advance_total":                     {"1.23", ""},
-	"work_estimated_seats":                    {"1.24", ""},
-	"request_dispatch_no_accommodation_total": {"1.24", ""},
-	"priority_level_seat_utilization":         {"1.25", ""},
-	"priority_level_request_utilization":      {"1.25", ""},
-	"read_vs_write_current_requests":          {"1.25", ""},
-	"nominal_limit_seats":                     {"1.26", ""},
-	"lower_limit_seats":                       {"1.26", ""},
-	"upper_limit_seats":                       {"1.26", ""},
-	"current_limit_seats":                     {"1.26", ""},
-	"demand_seats":                            {"1.26", ""},
-	"demand_seats_high_watermark":             {"1.26", ""},
-	"demand_seats_average":                    {"1.26", ""},
-	"demand_seats_stdev":                      {"1.26", ""},
-	"demand_seats_smoothed":                   {"1.26", ""},
-	"target_seats":                            {"1.26", ""},
-	"seat_fair_frac":                          {"1.26", ""},
-	"current_executing_seats":                 {"1.28", ""},
-	"current_inqueue_seats":                   {"1.28.5", ""},
+var metricLifetimes = map[string]struct{ since, until, hidden string }{
+	"request_concurrency_limit":               {"", "1.37", "1.31"},
+	"request_concurrency_in_use":              {"1.22", "1.37", "1.32"},
+	"current_r":                               {since: "1.22"},
+	"dispatch_r":                              {since: "1.22"},
+	"latest_s":                                {since: "1.22"},
+	"next_s_bounds":                           {since: "1.22"},
+	"next_discounted_s_bounds":                {since: "1.22"},
+	"watch_count_samples":                     {since: "1.23"},
+	"epoch_advance_total":                     {since: "1.23"},
+	"work_estimated_seats":                    {since: "1.24"},
+	"request_dispatch_no_accommodation_total": {since: "1.24"},
+	"priority_level_seat_utilization":         {since: "1.25"},
+	"priority_level_request_utilization":      {since: "1.25"},
+	"read_vs_write_current_requests":          {since: "1.25"},
+	"nominal_limit_seats":                     {since: "1.26"},
+	"lower_limit_seats":                       {since: "1.26"},
+	"upper_limit_seats":                       {since: "1.26"},
+	"current_limit_seats":                     {since: "1.26"},
+	"demand_seats":                            {since: "1.26"},
+	"demand_seats_high_watermark":             {since: "1.26"},
+	"demand_seats_average":                    {since: "1.26"},
+	"demand_seats_stdev":                      {since: "1.26"},
+	"demand_seats_smoothed":                   {since: "1.26"},
+	"target_seats":                            {since: "1.26"},
+	"seat_fair_frac":                          {since: "1.26"},
+	"current_executing_seats":                 {since: "1.28"},
+	"current_inqueue_seats":                   {since: "1.28.5"},
 }
 
 var (
@@ -79,7 +81,11 @@ func newFamilies(r *rules.Rules) *families {
 	f := &families{}
 	add := func(kind dto.MetricType, name, help string, buckets []float64, labels ...string) *family {
 		added := &family{name: "apiserver_" + name, kind: kind, help: help, labels: labels, buckets: buckets}
-		if in := metricLifetimes[strings.TrimPrefix(name, "flowcontrol_")]; r.Within(in.since, in.until) {
+		switch in := metricLifetimes[strings.TrimPrefix(name, "flowcontrol_")]; {
+		case !r.Within(in.since, in.until):
+		case in.hidden != "" && r.Within(in.hidden, ""):
+			f.deprecated = append(f.deprecated, added)
+		default:
 			f.all = append(f.all, added)
 		}
 		return added

@@ -15,13 +15,16 @@ type KnownSeries struct {
 	Histogram bool
 	Labels    []string
 	Values    map[string][]string // of the labels whose values are all known
+
+	// Hidden is since which release servers report it only with --show-hidden-metrics-for-version; "" if this one does without.
+	Hidden string
 }
 
 // KnownSeriesOf returns the metrics of flow control of a release, and those of requests. Those *_samples and *_watermarks of 1.19
 // to 1.24 are missing, which are not known.
 func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
-	add := func(f *family) {
-		known := KnownSeries{Name: f.name, Histogram: f.kind == dto.MetricType_HISTOGRAM, Labels: slices.Clone(f.labels), Values: map[string][]string{}}
+	add := func(f *family, hidden string) {
+		known := KnownSeries{Hidden: hidden, Name: f.name, Histogram: f.kind == dto.MetricType_HISTOGRAM, Labels: slices.Clone(f.labels), Values: map[string][]string{}}
 		for _, label := range f.labels {
 			if values := labelValues(r, f, label); values != nil {
 				known.Values[label] = values
@@ -38,25 +41,33 @@ func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
 		}
 		all = append(all, known)
 	}
-	for _, f := range newFamilies(r).all {
-		add(f)
+	families := newFamilies(r)
+	for _, f := range families.all {
+		add(f, "")
+	}
+	for _, f := range families.deprecated {
+		add(f, metricLifetimes[strings.TrimPrefix(f.name, "apiserver_flowcontrol_")].hidden)
 	}
 	kind := "request_kind"
 	if r.Within("", "1.19") {
 		kind = "requestKind"
 	}
-	add(&family{name: "apiserver_current_inflight_requests", kind: dto.MetricType_GAUGE, labels: []string{kind}})
+	add(&family{name: "apiserver_current_inflight_requests", kind: dto.MetricType_GAUGE, labels: []string{kind}}, "")
 	request := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	for _, unrecorded := range []struct {
-		name, since, until string
-		labels             []string
+		name, since, until, hidden string
+		labels                     []string
 	}{
-		{"apiserver_request_duration_seconds", "", "", append([]string{"dry_run"}, request...)},
-		{"apiserver_request_slo_duration_seconds", "1.23", "1.37", request},
-		{"apiserver_request_sli_duration_seconds", "1.26", "", request},
+		{"apiserver_request_duration_seconds", "", "", "", append([]string{"dry_run"}, request...)},
+		{"apiserver_request_slo_duration_seconds", "1.23", "1.37", "1.28", request},
+		{"apiserver_request_sli_duration_seconds", "1.26", "", "", request},
 	} {
 		if r.Within(unrecorded.since, unrecorded.until) {
-			add(&family{name: unrecorded.name, kind: dto.MetricType_HISTOGRAM, labels: unrecorded.labels})
+			hidden := unrecorded.hidden
+			if hidden != "" && !r.Within(hidden, "") {
+				hidden = ""
+			}
+			add(&family{name: unrecorded.name, kind: dto.MetricType_HISTOGRAM, labels: unrecorded.labels}, hidden)
 		}
 	}
 	return all
