@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"apfsim/experiment"
 	"apfsim/experiment/alerts"
@@ -63,14 +65,14 @@ a label, or two sides are joined by a label that one of them lacks. The exit sta
 	f.StringArrayVar(&flags.labels, "label", nil, "`NAME=VALUE`: a label of all series, such as job=kube-apiserver; may be repeated")
 	f.DurationVar(&flags.scrape, "scrape-interval", 30*time.Second, "`TIME` between two scrapes")
 	f.DurationVar(&flags.evaluate, "evaluation-interval", 30*time.Second, "`TIME` between two evaluations of groups without an interval")
-	f.DurationVar(&flags.lead, "lead", 10*time.Minute, "`TIME` for which the idle servers were scraped before the run")
+	f.DurationVar(&flags.lead, "lead", 10*time.Minute, "`TIME` for which the idle servers were scraped before the run, by default rounded up to a multiple of the interval of scrapes")
 	addFormat(cmd, &flags.format, "text", "result", alertsFormats)
 	f.BoolVarP(&flags.quiet, "quiet", "q", false, "do not show progress")
 	return cmd
 }
 
 // options checks the flags that say how Prometheus is set up.
-func (f *alertsFlags) options() (o alerts.Options, err error) {
+func (f *alertsFlags) options(cmd *cobra.Command) (o alerts.Options, err error) {
 	o = alerts.Options{Scrape: f.scrape, Evaluate: f.evaluate, Lead: f.lead, Labels: map[string]string{}}
 	for _, flag := range []struct {
 		name string
@@ -80,13 +82,18 @@ func (f *alertsFlags) options() (o alerts.Options, err error) {
 			return o, fmt.Errorf("--%s: %s: want from 1s to 1h in whole milliseconds", flag.name, flag.time)
 		}
 	}
-	if f.lead < 0 || f.lead > 24*time.Hour || f.lead%f.scrape != 0 {
-		return o, fmt.Errorf("--lead: %s: want from 0s to 24h, a multiple of the interval of scrapes", f.lead)
+	if !cmd.Flags().Changed("lead") {
+		o.Lead = (f.lead + f.scrape - 1) / f.scrape * f.scrape
+	} else if f.lead < 0 || f.lead > 24*time.Hour || f.lead%f.scrape != 0 {
+		return o, fmt.Errorf("--lead: %s: want from 0s to 24h, a multiple of --scrape-interval %s", f.lead, f.scrape)
 	}
 	for _, l := range f.labels {
 		name, value, found := strings.Cut(l, "=")
 		if !found || !alerts.IsLabel(name) {
 			return o, fmt.Errorf("--label: %q: want NAME=VALUE, such as job=kube-apiserver", l)
+		}
+		if alerts.IsOwnLabel(name) {
+			return o, fmt.Errorf("--label: %q: series of a server have %s; want another name", l, name)
 		}
 		o.Labels[name] = value
 	}
@@ -94,7 +101,7 @@ func (f *alertsFlags) options() (o alerts.Options, err error) {
 }
 
 func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
-	options, err := flags.options()
+	options, err := flags.options(cmd)
 	if err != nil {
 		return invalid(err)
 	}
@@ -147,6 +154,15 @@ func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
 
 // checkAlerts prints which rules can never fire.
 func checkAlerts(cmd *cobra.Command, groups []*alerts.Group, flags *alertsFlags) error {
+	var wrong error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if wrong == nil && !slices.Contains([]string{"check", "version", "format", "quiet"}, f.Name) {
+			wrong = fmt.Errorf("--%s: is for runs of scenarios; --check needs none", f.Name)
+		}
+	})
+	if wrong != nil {
+		return invalid(wrong)
+	}
 	release, err := flags.release(cmd)
 	if err != nil {
 		return err

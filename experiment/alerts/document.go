@@ -8,13 +8,31 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"apfsim/core/rules"
 	"apfsim/reports/format"
+	"apfsim/reports/record"
 	"apfsim/reports/report"
 )
 
 // IsLabel reports whether a name is one of a label that rules can name.
 func IsLabel(name string) bool {
 	return model.LegacyValidation.IsValidLabelName(name) && name != model.MetricNameLabel
+}
+
+// IsOwnLabel reports whether servers of some release give a label to their series, or Prometheus one that tells servers apart.
+func IsOwnLabel(name string) bool {
+	for _, version := range rules.Versions() {
+		r, err := rules.For(version)
+		if err != nil {
+			panic(err)
+		}
+		for _, s := range record.KnownSeriesOf(r) {
+			if slices.Contains(s.Labels, name) {
+				return true
+			}
+		}
+	}
+	return name == model.InstanceLabel
 }
 
 // answer is what the command prints as JSON.
