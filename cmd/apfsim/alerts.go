@@ -149,7 +149,16 @@ func runAlerts(cmd *cobra.Command, args []string, flags *alertsFlags) error {
 		all = append(all, one)
 	}
 	progress.pause()
-	return render.Write(cmd.OutOrStdout(), alerts.Document(groups, all), flags.format, textOptions(cmd.OutOrStdout(), false))
+	if err := render.Write(cmd.OutOrStdout(), alerts.Document(groups, all), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
+		return err
+	}
+	for _, one := range all {
+		if len(one.Failures) > 0 {
+			f := one.Failures[0]
+			return fmt.Errorf("%s: %s: %s: %s", one.Scenario, f.Rule, f.Name, f.Error)
+		}
+	}
+	return nil
 }
 
 // checkAlerts prints which rules can never fire.

@@ -39,8 +39,9 @@ type Result struct {
 	BeginNs    *int64        `json:"beginNs"`  // since when requests were harmed; null if none were
 	// FlowControl is whether a priority level rejected as many requests, or let them wait for as long, as is harm.
 	FlowControl bool          `json:"flowControl"`
-	Causes      []result.Kind `json:"causes"` // of the harm, the most important first
-	Alerts      []*Alert      `json:"alerts"` // in the order in which they became pending
+	Causes      []result.Kind `json:"causes"`   // of the harm, the most important first
+	Alerts      []*Alert      `json:"alerts"`   // in the order in which they became pending
+	Failures    []*Failure    `json:"failures"` // of rules, in the order in which they first failed
 
 	data    *database
 	startMs int64 // of the run, since 1970
@@ -85,7 +86,7 @@ func (r *Runs) Next(ctx context.Context, group *experiment.Group) (*Result, erro
 		return nil, err
 	}
 	sc, v := group.Scenario, run.Summary.Verdict
-	of := &Result{Scenario: sc.Metadata.Name, DurationNs: run.Summary.DurationNs, Status: v.Status, Sentence: v.Sentence, BeginNs: begin(v), Causes: []result.Kind{}, Alerts: []*Alert{}}
+	of := &Result{Scenario: sc.Metadata.Name, DurationNs: run.Summary.DurationNs, Status: v.Status, Sentence: v.Sentence, BeginNs: begin(v), Causes: []result.Kind{}, Alerts: []*Alert{}, Failures: []*Failure{}}
 	for i := range run.Summary.PriorityLevels {
 		l := &run.Summary.PriorityLevels[i]
 		rejected := l.Rejected >= 3 && float64(l.Rejected) >= harmfulShare*float64(l.Arrived)
@@ -111,11 +112,12 @@ func (r *Runs) Next(ctx context.Context, group *experiment.Group) (*Result, erro
 		}
 		stored.atMs, stored.values = append(stored.atMs, s.AtMs...), append(stored.values, s.Values...)
 	}
-	all, err := evaluate(ctx, data, r.groups, startMs, time.Duration(of.DurationNs), r.options)
+	e, err := evaluate(ctx, data, r.groups, startMs, time.Duration(of.DurationNs), r.options)
 	if err != nil {
 		return nil, err
 	}
-	of.Alerts, of.data, of.startMs = append(of.Alerts, all...), data, startMs
+	of.Alerts, of.Failures = append(of.Alerts, e.all...), append(of.Failures, e.failures...)
+	of.data, of.startMs = data, startMs
 	return of, nil
 }
 

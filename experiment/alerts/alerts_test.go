@@ -29,6 +29,9 @@ func run(t *testing.T, groups []*Group, name string, o Options, set ...string) (
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, f := range of.Failures {
+		t.Errorf("%s: %s: %s", f.Rule, f.Name, f.Error)
+	}
 	return of, of.data
 }
 

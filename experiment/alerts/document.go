@@ -83,6 +83,9 @@ func (of *Result) note() string {
 	if of.BeginNs != nil {
 		text += fmt.Sprintf(" Requests are harmed from %s on; the column after is since then.", seconds(*of.BeginNs))
 	}
+	for _, f := range of.Failures {
+		text += fmt.Sprintf(" %s (%s) failed at %s, first at %s: %s.", f.Name, f.Rule, format.Counted(f.Times, "evaluation"), seconds(f.FirstNs), f.Error)
+	}
 	return text
 }
 
@@ -96,12 +99,13 @@ type Summary struct {
 	Fired     int    // how many of its series fired
 	Pending   int    // how many of its series were pending or fired
 	Open      bool   // whether it fires at the end
+	Failed    bool   // whether it could not be evaluated at some time
 }
 
 // Summaries returns what each of the alerts did.
 func (of *Result) Summaries(rules []*Rule) (all []*Summary) {
 	for _, r := range rules {
-		s := &Summary{Rule: r}
+		s := &Summary{Rule: r, Failed: slices.ContainsFunc(of.Failures, func(f *Failure) bool { return f.rule == r })}
 		var fired [][2]int64
 		seen, firing := map[string]bool{}, map[string]bool{}
 		for _, a := range of.Alerts {
@@ -150,8 +154,13 @@ func union(all [][2]int64) (length int64) {
 	return length
 }
 
-func (s *Summary) row() []string {
-	row := []string{s.Rule.Alert, "–", "–", "–", "–", "–", "–"}
+func (s *Summary) row() (row []string) {
+	row = []string{s.Rule.Alert, "–", "–", "–", "–", "–", "–"}
+	defer func() {
+		if s.Failed {
+			row[1] = "error"
+		}
+	}()
 	if s.PendingNs == nil {
 		return row
 	}

@@ -1,12 +1,16 @@
 package alerts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	prom "github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
 
 	"apfsim/reports/record"
 )
@@ -32,6 +36,21 @@ type Alert struct {
 // mostSamples is how many samples an expression may read at once, as of a Prometheus without flags.
 const mostSamples = 50_000_000
 
+// mostSteps is how often the subqueries of an expression may be evaluated at once. Prometheus gives up after a time instead.
+const mostSteps = 10_000_000
+
+// Failure is a rule that could not be evaluated at some times. An alert keeps its state then, and a recorded series has no value.
+type Failure struct {
+	Name    string `json:"name"` // of the alert or of the recorded series
+	Group   string `json:"group"`
+	Rule    string `json:"rule"`    // its file and line
+	FirstNs int64  `json:"firstNs"` // when it first failed, in nanoseconds of the run
+	Times   int    `json:"times"`   // how often it failed
+	Error   string `json:"error"`   // why it first failed
+
+	rule *Rule
+}
+
 // lookback is for how long a sample is the value of its series, as of a Prometheus without flags.
 const lookback = 5 * time.Minute
 
@@ -44,11 +63,13 @@ type evaluation struct {
 	active   map[*Rule][]*Alert // in the order in which they became pending
 	recorded map[*Rule][]labels.Labels
 	all      []*Alert
+	failures []*Failure // in the order in which they first failed
 }
 
 func newEvaluation(data *database, o Options) *evaluation {
 	return &evaluation{
-		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: 10 * time.Minute, LookbackDelta: lookback,
+		engine: prom.NewEngine(prom.EngineOpts{MaxSamples: mostSamples, Timeout: math.MaxInt64, // the time does not decide
+			LookbackDelta:            lookback,
 			NoStepSubqueryIntervalFn: func(int64) int64 { return o.Evaluate.Milliseconds() },
 			EnableAtModifier:         true, EnableNegativeOffset: true}),
 		data: data, active: map[*Rule][]*Alert{}, recorded: map[*Rule][]labels.Labels{},
@@ -56,7 +77,7 @@ func newEvaluation(data *database, o Options) *evaluation {
 }
 
 // evaluate evaluates the rules of all groups, each at its interval, from the begin of the lead to the end of a run.
-func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length time.Duration, o Options) ([]*Alert, error) {
+func evaluate(ctx context.Context, data *database, groups []*Group, startMs int64, length time.Duration, o Options) (*evaluation, error) {
 	interval := o.Evaluate
 	e := newEvaluation(data, o)
 	e.startMs = startMs
@@ -77,13 +98,47 @@ func evaluate(ctx context.Context, data *database, groups []*Group, startMs int6
 				continue
 			}
 			for _, r := range g.Rules {
-				if err := e.rule(ctx, r, at); err != nil {
-					return nil, fmt.Errorf("%s: %s: at %s: %w", r.at, r.Name(), at, err)
+				err := steps(r.parsed, interval)
+				if err == nil {
+					err = e.rule(ctx, r, at)
+				}
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				if err != nil {
+					e.fail(r, at, err)
 				}
 			}
 		}
 	}
-	return e.all, nil
+	return e, nil
+}
+
+func (e *evaluation) fail(r *Rule, at time.Duration, err error) {
+	for _, f := range e.failures {
+		if f.rule == r {
+			f.Times++
+			return
+		}
+	}
+	e.failures = append(e.failures, &Failure{r.Name(), r.group.Name, place(r), int64(at), 1, err.Error(), r})
+}
+
+// steps returns an error if an expression evaluates its subqueries too often at once.
+func steps(expression parser.Expr, interval time.Duration) (err error) {
+	parser.Inspect(expression, func(n parser.Node, parents []parser.Node) error {
+		product := 1.0
+		for _, p := range append(slices.Clone(parents), n) {
+			if s, ok := p.(*parser.SubqueryExpr); ok {
+				product *= max(1, float64(s.Range)/float64(cmp.Or(s.Step, interval)))
+			}
+		}
+		if product > mostSteps && err == nil {
+			err = fmt.Errorf("%s has %.0f steps at once; want at most %d", n, product, mostSteps)
+		}
+		return nil
+	})
+	return err
 }
 
 func gcd(a, b time.Duration) time.Duration {
@@ -124,16 +179,32 @@ func (e *evaluation) rule(ctx context.Context, r *Rule, at time.Duration) error 
 	if r.Record != "" {
 		return e.record(r, vector, ms)
 	}
-	now := map[uint64]float64{}
+	now, active := map[uint64]float64{}, 0
 	for i := range vector {
 		s := &vector[i]
-		of := r.labelled(s.Metric, "", labels.AlertName, r.Alert)
-		if _, twice := now[of.Hash()]; twice {
-			return fmt.Errorf("two of its series have the same labels %s", of)
+		s.Metric = r.labelled(s.Metric, "", labels.AlertName, r.Alert)
+		if _, twice := now[s.Metric.Hash()]; twice {
+			return fmt.Errorf("two of its series have the same labels %s", s.Metric)
 		}
-		now[of.Hash()] = s.F
-		if !e.isActive(r, of) {
-			a := &Alert{Name: r.Alert, Group: r.group.Name, Rule: fmt.Sprintf("%s:%d", r.at.File, r.at.Line), Labels: of.Map(), PendingNs: int64(at), Value: s.F, rule: r, of: of}
+		now[s.Metric.Hash()] = s.F
+	}
+	for _, a := range e.active[r] {
+		if _, there := now[a.of.Hash()]; !there && e.keeps(a, at) {
+			active++
+		}
+	}
+	if active += len(now); r.group.Limit > 0 && active > r.group.Limit {
+		for _, a := range e.active[r] { // which Prometheus forgets
+			ns := int64(at)
+			a.EndNs = &ns
+		}
+		e.active[r] = nil
+		return fmt.Errorf("exceeded limit of %d with %d alerts", r.group.Limit, active)
+	}
+	for i := range vector {
+		s := &vector[i]
+		if of := s.Metric; !e.isActive(r, of) {
+			a := &Alert{Name: r.Alert, Group: r.group.Name, Rule: place(r), Labels: of.Map(), PendingNs: int64(at), Value: s.F, rule: r, of: of}
 			delete(a.Labels, labels.AlertName)
 			e.active[r], e.all = append(e.active[r], a), append(e.all, a)
 		}
@@ -154,7 +225,7 @@ func (e *evaluation) rule(ctx context.Context, r *Rule, at time.Duration) error 
 				e.show(a, state, ms, record.Stale)
 				state = "firing"
 			}
-		case a.FiresNs != nil && r.KeepFiringFor > 0 && e.keeps(a, at):
+		case e.keeps(a, at):
 		default:
 			ns := int64(at)
 			a.EndNs = &ns
@@ -170,6 +241,9 @@ func (e *evaluation) rule(ctx context.Context, r *Rule, at time.Duration) error 
 
 // keeps reports whether an alert without a value fires on because of keep_firing_for.
 func (e *evaluation) keeps(a *Alert, at time.Duration) bool {
+	if a.FiresNs == nil || a.rule.KeepFiringFor == 0 {
+		return false
+	}
 	if a.keptNs == nil {
 		ns := int64(at)
 		a.keptNs = &ns
@@ -203,8 +277,13 @@ func (e *evaluation) record(r *Rule, vector prom.Vector, ms int64) error {
 			return fmt.Errorf("two of its series have the same labels %s", of)
 		}
 		seen[of.Hash()] = true
-		e.data.add(of, ms, vector[i].F)
 		now = append(now, of)
+	}
+	if r.group.Limit > 0 && len(now) > r.group.Limit {
+		return fmt.Errorf("exceeded limit of %d with %d series", r.group.Limit, len(now))
+	}
+	for i, of := range now {
+		e.data.add(of, ms, vector[i].F)
 	}
 	for _, of := range e.recorded[r] {
 		if !seen[of.Hash()] {

@@ -48,12 +48,12 @@ func TestForAndKeepFiringFor(t *testing.T) {
 			}
 			data.add(labels.FromStrings("__name__", "x", "instance", "i"), int64(i)*60_000, value)
 		}
-		all, err := evaluate(context.Background(), data, groups, 0, time.Duration(n)*time.Minute, Options{Scrape: time.Minute, Evaluate: time.Minute})
+		e, err := evaluate(context.Background(), data, groups, 0, time.Duration(n)*time.Minute, Options{Scrape: time.Minute, Evaluate: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range all {
+		for _, a := range e.all {
 			text := "pending " + seconds(a.PendingNs) + " never fires"
 			if a.FiresNs != nil {
 				text = "pending " + seconds(a.PendingNs) + " fires " + seconds(*a.FiresNs)
@@ -88,7 +88,7 @@ groups:
 	for i, value := range []float64{2, 2, 1, 2, 2} {
 		data.add(labels.FromStrings("__name__", "x"), int64(i)*60_000, value)
 	}
-	all, err := evaluate(context.Background(), data, groups, 0, 4*time.Minute, Options{Scrape: time.Minute, Evaluate: time.Minute})
+	e, err := evaluate(context.Background(), data, groups, 0, 4*time.Minute, Options{Scrape: time.Minute, Evaluate: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +96,62 @@ groups:
 	if got := fmt.Sprint(y.labels, y.atMs, y.values); got != `{__name__="y:double", from="group", team="b"} [0 120000 240000] [4 NaN 4]` || math.Float64bits(y.values[1]) != math.Float64bits(record.Stale) {
 		t.Errorf("recorded %s", got)
 	}
-	if len(all) != 2 || *all[0].EndNs != int64(2*time.Minute) || all[1].EndNs != nil || all[1].Labels["team"] != "a" {
-		t.Errorf("alerts %+v", all)
+	if all := e.all; len(all) != 2 || *all[0].EndNs != int64(2*time.Minute) || all[1].EndNs != nil || all[1].Labels["team"] != "a" {
+		t.Errorf("alerts %+v", e.all)
+	}
+}
+
+// A rule that fails leaves the other rules as they are. Prometheus forgets the alerts of a rule with more of them than the limit.
+func TestFailures(t *testing.T) {
+	groups, err := ParseRules("r.yaml", []byte(`
+groups:
+- name: g
+  limit: 1
+  rules:
+  - {alert: One, expr: x > 1}
+  - {alert: Many, expr: sum by (i) (x) > 2}
+  - {alert: Twice, expr: 'label_replace(x, "i", "same", "", "") > 0'}
+  - {record: "many:x", expr: x}
+  - {alert: Long, expr: "sum_over_time(vector(1)[1y:1ms]) > 0"}
+  - {alert: Nested, expr: "max_over_time(sum_over_time(x[1d:1m])[30d:1m]) > 0"}
+  - {alert: Kind, expr: '"text"'}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := newDatabase()
+	for minute, values := range [][]float64{{3, 0}, {3, 3}, {3, 0}} {
+		for i, x := range values {
+			data.add(labels.FromStrings("__name__", "x", "i", fmt.Sprint(i)), int64(minute)*60_000, x)
+		}
+	}
+	e, err := evaluate(context.Background(), data, groups, 0, 2*time.Minute, Options{Scrape: time.Minute, Evaluate: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range e.failures {
+		got = append(got, fmt.Sprintf("%s %s %d %s", f.Name, seconds(f.FirstNs), f.Times, f.Error))
+	}
+	for _, a := range e.all {
+		text := a.Name + " " + seconds(a.PendingNs)
+		if a.EndNs != nil {
+			text += " to " + seconds(*a.EndNs)
+		}
+		got = append(got, text)
+	}
+	want := strings.Join([]string{
+		"Twice 0s 3 vector cannot contain metrics with the same labelset",
+		"many:x 0s 3 exceeded limit of 1 with 2 series",
+		"Long 0s 3 vector(1)[1y:1ms] has 31536000000 steps at once; want at most 10000000",
+		"Nested 0s 3 x[1d:1m] has 62208000 steps at once; want at most 10000000",
+		"Kind 0s 3 the expression yields a string; want a vector or a scalar",
+		"One 1m 1 exceeded limit of 1 with 2 alerts",
+		"Many 1m 1 exceeded limit of 1 with 2 alerts",
+		"One 0s to 1m", "Many 0s to 1m", "One 2m", "Many 2m",
+	}, "\n")
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 }
 

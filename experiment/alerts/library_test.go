@@ -71,6 +71,9 @@ func TestLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, f := range of.Failures {
+			t.Errorf("%s: %s: %s: %s", of.Scenario, f.Rule, f.Name, f.Error)
+		}
 		kind, isHealthy := "another", of.Status == result.OK && !of.FlowControl
 		if of.FlowControl {
 			kind = "flow control"

@@ -20,8 +20,7 @@ type Group struct {
 	Rules       []*Rule           `json:"rules"`
 	Labels      map[string]string `json:"labels"` // of all rules
 
-	// What does not change when an alert fires, or is of Thanos.
-	Limit   int    `json:"limit"`
+	Limit   int    `json:"limit"` // of the alerts or series of a rule, which fails with more; 0 for none
 	Partial string `json:"partial_response_strategy"`
 }
 
