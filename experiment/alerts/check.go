@@ -28,7 +28,7 @@ type Finding struct {
 type Checked struct {
 	Version  string    `json:"kubernetesVersion"`
 	Rules    int       `json:"rules"`
-	Unknown  []string  `json:"unknown"` // series that are neither of the servers' flow control and requests nor recorded
+	Unknown  []string  `json:"unknown"` // series that are not checked: neither of flow control and requests nor recorded
 	Findings []Finding `json:"findings"`
 }
 
@@ -200,7 +200,7 @@ func (c *checker) selector(e *parser.VectorSelector) shape {
 		if why := c.missing(name); why != "" {
 			return shape{dead: &problem{why, e.String()}}
 		}
-		c.unknown[name] = !slices.Contains([]string{"up", "ALERTS", "ALERTS_FOR_STATE"}, name) // which Prometheus itself has
+		c.unknown[name] = !slices.Contains([]string{"", "up", "ALERTS", "ALERTS_FOR_STATE"}, name) // no name, or those that Prometheus itself has
 		return shape{maybe: true}
 	}
 	if known.Hidden != "" {
@@ -278,7 +278,7 @@ func (c *checker) missing(name string) string {
 		}
 		return fmt.Sprintf("%s is not in %s, only in %s%s", name, c.version, between, c.instead(base))
 	}
-	if !strings.HasPrefix(name, "apiserver_flowcontrol_") || strings.HasSuffix(name, "_samples") || strings.HasSuffix(base, "_samples") || strings.HasSuffix(base, "_watermarks") {
+	if !strings.HasPrefix(name, "apiserver_flowcontrol_") {
 		return ""
 	}
 	return fmt.Sprintf("no release has %s%s", name, document.Suggest(base, slices.Sorted(maps.Keys(c.elsewhere))))

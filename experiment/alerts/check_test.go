@@ -52,7 +52,11 @@ func TestCheckExpressions(t *testing.T) {
 		{"1.37", `apiserver_current_inflight_requests{requestKind="mutating"}`, "has no label requestKind, but request_kind"},
 		{"1.37", `apiserver_request_total{resource="pods"}`, ""},
 		{"1.37", `up == 0 or some_other_program == 1 or vector(1) > 2`, ""},
-		{"1.23", f + "priority_level_request_count_samples_bucket", ""}, // not known, and not called dead
+		{"1.23", f + `priority_level_request_count_samples_bucket{phase="waiting"}`, ""},
+		{"1.25", f + "priority_level_request_count_watermarks_sum", "only in 1.19 to 1.24"},
+		{"1.23", f + `priority_level_seat_count_watermarks_sum{mark="low"}`, ""},
+		{"1.23", f + `priority_level_seat_count_watermarks_sum{phase="waiting"}`, "is executing"},
+		{"1.23", f + "priority_level_samples_sum", "no release has"},
 		{"1.37", `label_replace(` + f + `nominal_limit_seats, "flow_schema", "$1", "priority_level", "(.*)") * on (flow_schema) group_right ` + f + `dispatched_requests_total`, ""},
 	} {
 		groups, err := ParseRules("r.yaml", fmt.Appendf(nil, "groups: [{name: g, rules: [{alert: A, expr: %q}]}]", c.expression))

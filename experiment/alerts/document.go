@@ -214,8 +214,21 @@ func (c *Checked) Document() *report.Document {
 		}
 	}
 	parts := []report.Part{part}
-	if len(c.Unknown) > 0 {
-		parts = append(parts, report.Part{Paragraph: "Not checked, because other programs report them: " + strings.Join(c.Unknown, ", ") + "."})
+	var server, others []string
+	for _, name := range c.Unknown {
+		if strings.HasPrefix(name, "apiserver_") {
+			server = append(server, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	for _, unchecked := range []struct {
+		why   string
+		names []string
+	}{{"they are not known here", server}, {"other programs report them", others}} {
+		if len(unchecked.names) > 0 {
+			parts = append(parts, report.Part{Paragraph: "Not checked, because " + unchecked.why + ": " + strings.Join(unchecked.names, ", ") + "."})
+		}
 	}
 	d.Sections = append(d.Sections, report.Section{Name: "findings", Title: "Findings", Parts: parts})
 	return d

@@ -20,8 +20,7 @@ type KnownSeries struct {
 	Hidden string
 }
 
-// KnownSeriesOf returns the metrics of flow control of a release, and those of requests. Those *_samples and *_watermarks of 1.19
-// to 1.24 are missing, which are not known.
+// KnownSeriesOf returns the metrics of flow control of a release, and those of requests.
 func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
 	add := func(f *family, hidden string) {
 		known := KnownSeries{Hidden: hidden, Name: f.name, Histogram: f.kind == dto.MetricType_HISTOGRAM, Labels: slices.Clone(f.labels), Values: map[string][]string{}}
@@ -53,6 +52,8 @@ func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
 		kind = "requestKind"
 	}
 	add(&family{name: "apiserver_current_inflight_requests", kind: dto.MetricType_GAUGE, labels: []string{kind}}, "")
+	const sampled = "apiserver_flowcontrol_"
+	level := families.nominalLimit.labels[0]
 	request := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	for _, unrecorded := range []struct {
 		name, since, until, hidden string
@@ -61,6 +62,12 @@ func KnownSeriesOf(r *rules.Rules) (all []KnownSeries) {
 		{"apiserver_request_duration_seconds", "", "", "", append([]string{"dry_run"}, request...)},
 		{"apiserver_request_slo_duration_seconds", "1.23", "1.37", "1.28", request},
 		{"apiserver_request_sli_duration_seconds", "1.26", "", "", request},
+		{sampled + "priority_level_seat_count_samples", "1.23", "1.25", "", []string{"phase", level}},
+		{sampled + "priority_level_seat_count_watermarks", "1.23", "1.25", "", []string{"mark", "phase", level}},
+		{sampled + "priority_level_request_count_samples", "1.19", "1.25", "", []string{"phase", level}},
+		{sampled + "priority_level_request_count_watermarks", "1.19", "1.25", "", []string{"mark", "phase", level}},
+		{sampled + "read_vs_write_request_count_samples", "1.19", "1.25", "", []string{"phase", "request_kind"}},
+		{sampled + "read_vs_write_request_count_watermarks", "1.19", "1.25", "", []string{"mark", "phase", "request_kind"}},
 	} {
 		if r.Within(unrecorded.since, unrecorded.until) {
 			hidden := unrecorded.hidden
@@ -87,10 +94,12 @@ func labelValues(r *rules.Rules, f *family, label string) []string {
 	case "type":
 		return []string{"regular", "watch"}
 	case "phase":
-		if f.name == "apiserver_flowcontrol_priority_level_seat_utilization" {
+		if strings.HasPrefix(f.name, "apiserver_flowcontrol_priority_level_seat_") {
 			return []string{"executing"}
 		}
 		return []string{"waiting", "executing"}
+	case "mark":
+		return []string{"low", "high"}
 	case "bound":
 		return []string{"min", "max"}
 	case "request_kind", "requestKind":
