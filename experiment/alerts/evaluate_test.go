@@ -169,7 +169,7 @@ func TestWrongRules(t *testing.T) {
 		"groups: [{name: g, rules: [{alert: A, expr: x, for: 5}]}]":    `groups[0].rules[0].for: "5" is not a duration; want one such as 5m or 1h30m`,
 		"groups: [{name: g, rules: [{record: a, expr: x, for: 5m}]}]":  "records a series; for, keep_firing_for and annotations are of alerts only",
 		"groups: [{name: g, rules: [{record: a, expr: [x]}]}]":         "is a list; want an expression",
-		"groups: [{name: g}, {name: g}]":                               `groups: two groups are named "g"; want different names`,
+		"groups: [{name: g}, {name: g}]":                               `r.yaml:1:21: groups[1]: two groups are named "g"; want different names`,
 		"kind: List\nitems: [{kind: PrometheusRule, spec: {}}]":        "items[0].spec.groups: is missing",
 	} {
 		if _, err := ParseRules("r.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -178,10 +178,12 @@ func TestWrongRules(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "list.yaml")
-	if err := os.WriteFile(file, []byte("kind: List\nitems:\n- kind: PrometheusRule\n  metadata: {name: a}\n  spec: {groups: [{name: g, rules: [{alert: A, expr: 1}]}]}\n"), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte("kind: List\nitems:\n"+
+		"- {kind: PrometheusRule, spec: {groups: [{name: g, rules: [{alert: A, expr: 1}]}]}}\n"+
+		"- {kind: PrometheusRule, spec: {groups: [{name: g, rules: [{alert: B, expr: 1}]}]}}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if groups, err := ReadRules(file); err != nil || len(groups) != 1 || groups[0].Rules[0].Alert != "A" {
+	if groups, err := ReadRules(file); err != nil || len(groups) != 2 || groups[0].Rules[0].Alert != "A" || groups[1].Rules[0].Alert != "B" {
 		t.Errorf("got %v, %v", groups, err)
 	}
 }

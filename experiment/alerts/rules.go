@@ -88,11 +88,6 @@ func ParseRules(file string, content []byte) ([]*Group, error) {
 		groups, wrong := decodeRules(file, docs[i].Root, "")
 		all, errs = append(all, groups...), append(errs, wrong...)
 	}
-	for i, g := range all {
-		if g != nil && len(docs) == 1 && slices.ContainsFunc(all[:i], func(o *Group) bool { return o != nil && o.Name == g.Name }) {
-			errs.Add(document.Position{File: file}, "groups", "two groups are named %q; want different names", g.Name)
-		}
-	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs.Add(document.Position{File: file}, "groups", "is empty; want groups of rules")
 	}
@@ -125,6 +120,9 @@ func decodeRules(file string, n *document.Node, path string) (all []*Group, errs
 	for i, g := range all {
 		if g == nil { // which is an error
 			continue
+		}
+		if slices.ContainsFunc(all[:i], func(o *Group) bool { return o != nil && o.Name == g.Name }) {
+			d.Fail(groups.Items[i], document.Index(at, i), "two groups are named %q; want different names", document.Abridge(g.Name))
 		}
 		for k, r := range g.Rules {
 			if r == nil {
