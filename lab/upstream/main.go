@@ -29,6 +29,9 @@ PATH is a checkout of k8s.io/apiserver or of kubernetes; VERSION is one of k8s.i
 are those of 'apfsim run', and 'apfsim compare' reads them.
 `
 
+// errUsage makes an error be followed by the usage.
+var errUsage = errors.New("")
+
 func main() {
 	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }) {
 		fmt.Print(usage)
@@ -43,6 +46,9 @@ func main() {
 		os.Exit(max(1, exit.ExitCode()))
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "upstream: %v\n", err)
+		if errors.Is(err, errUsage) {
+			fmt.Fprint(os.Stderr, usage)
+		}
 		os.Exit(2)
 	}
 }
@@ -50,7 +56,7 @@ func main() {
 // run builds the engine and gives it the arguments, except the one that says with what code.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "run" {
-		return errors.New("the only command is run\n" + usage)
+		return fmt.Errorf("the only command is run%w", errUsage)
 	}
 	code, rest, err := split(args[1:])
 	if err != nil {
@@ -89,7 +95,7 @@ func split(args []string) (code string, rest []string, err error) {
 		}
 	}
 	if code == "" {
-		return "", nil, errors.New("--apiserver: is missing; want a checkout or a version of k8s.io/apiserver\n" + usage)
+		return "", nil, fmt.Errorf("--apiserver: is missing; want a checkout or a version of k8s.io/apiserver%w", errUsage)
 	}
 	return code, rest, nil
 }
