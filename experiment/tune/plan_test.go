@@ -211,3 +211,19 @@ func TestPlanFindsWhatTryingAllFinds(t *testing.T) {
 		}
 	}
 }
+
+// A wait goal that holds, without one about rejections: the goal that is added to it is one of the present runs, too.
+func TestPlanKeepsWhatIsServedNow(t *testing.T) {
+	b := builder{servers: "maxRequestsInflight: 20, maxMutatingRequestsInflight: 10", duration: "13s", warmup: "0s"}
+	b.level("jobs", 95, oneQueue, noBorrowing)
+	b.add("jobs", "jobs", "app", 1, "constant: 100ms", "burst: {at: 1s, requests: 20, every: 10s}")
+	b.goal("wait{workload:jobs}", "max < 50ms")
+	p := planOf(t, b.text(), sizesText("15: 10", "30: 20", "60: 40"), []string{"lending"})
+	if p.id() != "30" {
+		t.Errorf("got %s, want the present size", p.id())
+	}
+	goals := p.Answer.Thresholds
+	if len(goals) != 2 || goals[1].Goal != "rejected{workload:jobs}: rate <= 0.001" || goals[1].Before.Passes != goals[1].Before.Runs || goals[1].Before.Runs != p.Answer.Present.Runs {
+		t.Errorf("goals: %+v", goals)
+	}
+}

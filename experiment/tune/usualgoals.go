@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"apfsim/reports/collect"
 	"apfsim/reports/result"
 	"apfsim/sim/metric"
 )
@@ -144,6 +145,16 @@ func (s *search) keepServed() error {
 	added, err := ParseGoals(s.present, texts)
 	if err != nil {
 		return err
+	}
+	for _, run := range s.first { // they were run without the added goals
+		for i := range added {
+			v := collect.NewVerdict(&added[i])
+			value, note, ok := result.StatisticValue(run.Summary, &v.ID)
+			if v.Passed, v.Note = note == "" && ok, note; v.Passed {
+				v.Value = &value
+			}
+			run.Summary.Thresholds = append(run.Summary.Thresholds, v)
+		}
 	}
 	sc := *s.present
 	sc.Spec.Thresholds = slices.Concat(goals, added)
