@@ -211,7 +211,7 @@ func (a *Answer) bestText() string {
 	case b == nil:
 		return text + " No others were run."
 	case b.Passes == 0:
-		return text + fmt.Sprintf(" None of %s that were tried so far suffices.", format.Counted(len(a.Tried), "setting"))
+		return text + fmt.Sprintf(" Until then, none of %s sufficed.", format.Counted(len(a.Tried), "setting"))
 	}
 	what := a.goalText()
 	if b.only {
@@ -366,10 +366,15 @@ func waitText(ns *int64) string {
 func (a *Answer) settingsTable() *report.Table {
 	t := table("settings", "Settings of kube-apiserver", "flag", "now", "smallest")
 	found := func(value func(Settings) string) string {
-		if a.Settings == nil {
-			return "none suffices"
+		switch {
+		case a.Settings != nil:
+			return value(a.Settings.Settings)
+		case a.OutOfTime && len(a.Tried) == 0:
+			return "not searched: the time was over"
+		case a.OutOfTime:
+			return "not found: the time was over"
 		}
-		return value(a.Settings.Settings)
+		return "none suffices"
 	}
 	for _, f := range []struct {
 		name  string
