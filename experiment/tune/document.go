@@ -97,7 +97,11 @@ func (a *Answer) answer() *report.Answer {
 			return &report.Answer{Status: "NOT KNOWN", Judgement: judge.Neutral, Why: append([]string{slower}, why...),
 				Sentence: fmt.Sprintf("The goals hold in %d of %d runs, with executions of a smaller load.", a.Present.Passes, a.Present.Runs)}
 		}
-		why = append(why, "Nothing has to be changed. If the cluster disagrees, the scenario does not describe it.")
+		if text := a.uncovered(); text != "" {
+			why = append([]string{text}, why...)
+		} else {
+			why = append(why, "Nothing has to be changed. If the cluster disagrees, the scenario does not describe it.")
+		}
 		return &report.Answer{Status: "NO CHANGE NEEDED", Judgement: judge.Good, Why: why,
 			Sentence: fmt.Sprintf("The goals hold in %d of %d runs.", a.Present.Passes, a.Present.Runs)}
 	case a.Selected != nil:

@@ -100,6 +100,9 @@ func (p *Plan) answer() *report.Answer {
 	if text := p.besides(o); text != "" {
 		a.Why = append(a.Why, text)
 	}
+	if text := p.Answer.uncovered(); text != "" && now.Outcome == OptionHolds && o != now { // else the answer about the present size has it
+		a.Why = append(a.Why, text)
+	}
 	if p.OutOfBudget {
 		a.Why = append(a.Why, "The search was ended before all options were decided, or tried with more load: a cheaper one may hold.")
 	}

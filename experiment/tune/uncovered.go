@@ -1,0 +1,76 @@
+package tune
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"apfsim/reports/format"
+	"apfsim/reports/judge"
+	"apfsim/reports/result"
+	"apfsim/sim/metric"
+)
+
+// uncovered says what the verdict on a run of the present configuration finds that no goal is about, and by which goal it is
+// searched; "" if there is nothing.
+func (a *Answer) uncovered() string {
+	v := a.Verdict
+	if v == nil || v.Status != result.Harm && v.Status != result.Warning || a.search.explained.Summary.Replay.Disagrees() {
+		return ""
+	}
+	judged := slices.Clone(v.Judged)
+	for i := range judged {
+		j := &judged[i]
+		if a.hasGoal(j, "wait", "latency") {
+			j.WaitP99Ns, j.Grows = 0, false
+		}
+		if a.hasGoal(j, "stall", "wait.max", "latency.max") {
+			j.StallNs = 0
+		}
+		if a.hasGoal(j, "rejected", "notServed") {
+			j.NotServed = 0
+		}
+	}
+	status, by := judge.Decide(judged)
+	if by == nil || status == result.OK {
+		return ""
+	}
+	text := fmt.Sprintf("The verdict on the present configuration is %s, and no goal covers why: %s.", strings.ToUpper(string(status)), strings.TrimSuffix(by.Sentence, "."))
+	if goal := goalAbout(by); goal != "" {
+		if _, err := ParseGoals(a.search.present, []string{goal}); err == nil {
+			text += fmt.Sprintf(" To search for a remedy, add --goal '%s'.", goal)
+		}
+	}
+	return text
+}
+
+// hasGoal says whether a goal is about one of some metrics, or metrics and statistics, of who is judged. Any is about priority levels and flows, which have
+// the requests of workloads.
+func (a *Answer) hasGoal(j *result.Judged, metrics ...string) bool {
+	return slices.ContainsFunc(a.search.present.Spec.Thresholds, func(t metric.Threshold) bool {
+		w := t.Tag(metric.TagWorkload)
+		return (slices.Contains(metrics, t.Metric) || slices.Contains(metrics, t.Metric+"."+t.Stat)) && (w == "" || w == j.Name || j.Of != result.OfWorkload)
+	})
+}
+
+// goalAbout returns the goal with which what decides a verdict is below its limit; "" if there is none.
+func goalAbout(by *result.Decided) string {
+	of, ok := map[string]string{result.OfWorkload: metric.TagWorkload, result.OfLevel: metric.TagPriorityLevel}[by.Of]
+	if !ok {
+		return ""
+	}
+	of = "{" + of + ":" + by.Name + "}"
+	limit := strings.ReplaceAll(format.Duration(by.Limit), " ", "")
+	switch by.Figure {
+	case "wait p99":
+		return "wait" + of + ": p99 < " + limit
+	case "stall":
+		if by.Of == result.OfWorkload {
+			return "stall" + of + ": max < " + limit
+		}
+		return "wait" + of + ": max < " + limit
+	case "not served":
+		return "notServed" + of + ": count == 0"
+	}
+	return ""
+}
