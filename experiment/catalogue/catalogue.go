@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -206,12 +207,21 @@ func (c *Catalogue) YearlyPrice(p float64) string {
 	return amount(p) + " " + c.Currency + " a year"
 }
 
-// amount writes an amount of money with two digits behind the point, and none of 0 and of a whole number of 1000 or more.
+// amount writes an amount of money with two digits behind the point, none of 0 and of a whole number of 1000 or more, and
+// two that are not 0 of less than 0.1.
 func amount(p float64) string {
 	if p == math.Trunc(p) && (p == 0 || p >= 1000) {
 		return grouped(fmt.Sprintf("%.0f", p))
 	}
-	return fmt.Sprintf("%.2f", p)
+	digits := 2
+	if p > 0 && p < 0.1 {
+		digits = max(digits, 1-int(math.Floor(math.Log10(p))))
+	}
+	text := strconv.FormatFloat(p, 'f', digits, 64)
+	for digits > 2 && strings.HasSuffix(text, "0") {
+		text, digits = text[:len(text)-1], digits-1
+	}
+	return text
 }
 
 // grouped puts a space before each group of three digits.

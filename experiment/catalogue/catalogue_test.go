@@ -74,6 +74,15 @@ func TestPrices(t *testing.T) {
 	}
 }
 
+// A price that is not 0 is not written as if it was, and a difference of prices may have a rounding error.
+func TestSmallPrices(t *testing.T) {
+	for price, want := range map[float64]string{0: "0", 0.000001: "0.000001", 0.0125: "0.013", 0.05: "0.05", 0.0999: "0.10", 0.1 + 0.2: "0.30", 0.96: "0.96", 3e-9: "0.000000003", 1234: "1 234"} {
+		if got := amount(price); got != want {
+			t.Errorf("%v: got %s, want %s", price, got, want)
+		}
+	}
+}
+
 // Whatever a file has, the answer is a catalogue with sizes that have seats, or an error.
 func FuzzParse(f *testing.F) {
 	f.Add(fmt.Appendf(nil, text, "hour"))
