@@ -24,7 +24,7 @@ func (a *Answer) uncovered() string {
 		if a.hasGoal(j, "wait", "latency") {
 			j.WaitP99Ns, j.Grows = 0, false
 		}
-		if a.hasGoal(j, "stall", "wait.max", "latency.max") {
+		if a.hasGoal(j, "stall", "freeze", "wait.max", "latency.max") {
 			j.StallNs = 0
 		}
 		if a.hasGoal(j, "rejected", "notServed") {
@@ -36,7 +36,7 @@ func (a *Answer) uncovered() string {
 		return ""
 	}
 	text := fmt.Sprintf("The verdict on the present configuration is %s, and no goal covers why: %s.", strings.ToUpper(string(status)), strings.TrimSuffix(by.Sentence, "."))
-	if goal := goalAbout(by); goal != "" {
+	if goal := a.goalAbout(by); goal != "" {
 		if _, err := ParseGoals(a.search.present, []string{goal}); err == nil {
 			text += fmt.Sprintf(" To search for a remedy, add --goal '%s'.", goal)
 		}
@@ -54,7 +54,7 @@ func (a *Answer) hasGoal(j *result.Judged, metrics ...string) bool {
 }
 
 // goalAbout returns the goal with which what decides a verdict is below its limit; "" if there is none.
-func goalAbout(by *result.Decided) string {
+func (a *Answer) goalAbout(by *result.Decided) string {
 	of, ok := map[string]string{result.OfWorkload: metric.TagWorkload, result.OfLevel: metric.TagPriorityLevel}[by.Of]
 	if !ok {
 		return ""
@@ -65,10 +65,15 @@ func goalAbout(by *result.Decided) string {
 	case "wait p99":
 		return "wait" + of + ": p99 < " + limit
 	case "stall":
-		if by.Of == result.OfWorkload {
-			return "stall" + of + ": max < " + limit
+		for _, name := range []string{"stall", "freeze"} {
+			n, err := metric.ParseName(name + of + ".max")
+			if err != nil {
+				continue
+			}
+			if value, note, ok := result.StatisticValue(a.search.explained.Summary, &n); ok && note == "" && value >= by.Limit {
+				return name + of + ": max < " + limit
+			}
 		}
-		return "wait" + of + ": max < " + limit
 	case "not served":
 		return "notServed" + of + ": count == 0"
 	}
