@@ -2,7 +2,9 @@ package tune
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"apfsim/reports/format"
 	"apfsim/reports/result"
@@ -33,13 +35,53 @@ func (a *Answer) needs() (all []string) {
 		}
 	}
 	if a.OutOfBudget {
-		more := fmt.Sprintf("--budget %d", 2*a.search.Budget)
-		if a.search.late {
-			more = "--time " + (2 * a.search.Time).String()
+		text := "Candidates that were not run may suffice"
+		if more := a.search.more(); more != "" {
+			text += ": " + more
 		}
-		all = append(all, "Candidates that were not run may suffice: "+more+".")
+		all = append(all, text+".")
 	}
 	return all
+}
+
+// The greatest budget and time that are proposed. What may take longer is not worth a guess.
+const (
+	mostBudget = 100_000
+	mostTime   = time.Hour
+)
+
+// more proposes a budget or a time for a search that was ended, in proportion to the candidates that are left: these take as
+// many runs, and as long, as those that were decided. It is "" if none were, or if that is too much.
+func (s *search) more() string {
+	decided := 0
+	for _, c := range s.all {
+		if t := s.results[c]; t != nil && (t.Decision != Undecided || t.Because != "") {
+			decided++
+		}
+	}
+	if decided == 0 {
+		return ""
+	}
+	factor := max(2, float64(len(s.all))/float64(decided))
+	if s.late {
+		if t := time.Duration(factor * float64(s.Time)); t <= mostTime {
+			return "--time " + roundedUp(t).String()
+		}
+		return ""
+	}
+	if n := factor * float64(s.Budget); n <= mostBudget {
+		return fmt.Sprintf("--budget %.0f", math.Ceil(n))
+	}
+	return ""
+}
+
+// roundedUp returns a duration with two digits at most, that is not shorter.
+func roundedUp(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d > 99*unit {
+		unit *= 10
+	}
+	return (d + unit - 1) / unit * unit
 }
 
 // asked returns how many seats the requests of each level ask for on average, at all servers, and those of all levels that are

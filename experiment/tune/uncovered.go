@@ -18,7 +18,8 @@ func (a *Answer) uncovered() string {
 	if v == nil || v.Status != result.Harm && v.Status != result.Warning || a.search.explained.Summary.Replay.Disagrees() {
 		return ""
 	}
-	judged := slices.Clone(v.Judged)
+	limited := func(j result.Judged) bool { return j.Limited } // flow control did its work
+	judged := slices.DeleteFunc(slices.Clone(v.Judged), limited)
 	for i := range judged {
 		j := &judged[i]
 		if a.hasGoal(j, "wait", "latency") {
