@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -177,7 +178,7 @@ func (c *checker) expr(e parser.Expr) shape {
 func (c *checker) selector(e *parser.VectorSelector) shape {
 	name := e.Name
 	for _, m := range e.LabelMatchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			name = m.Value
 		}
 	}
@@ -219,7 +220,7 @@ func (c *checker) selector(e *parser.VectorSelector) shape {
 		of.labels["le"] = no
 	}
 	for _, m := range e.LabelMatchers {
-		if m.Name == labels.MetricName {
+		if m.Name == model.MetricNameLabel {
 			continue
 		}
 		values := known.Values[m.Name]

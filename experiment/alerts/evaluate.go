@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	prom "github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -263,7 +264,7 @@ func (e *evaluation) isActive(r *Rule, of labels.Labels) bool {
 // show adds a sample of the series ALERTS.
 func (e *evaluation) show(a *Alert, state string, ms int64, x float64) {
 	b := labels.NewBuilder(a.of)
-	b.Set(labels.MetricName, "ALERTS").Set("alertstate", state)
+	b.Set(model.MetricNameLabel, "ALERTS").Set("alertstate", state)
 	e.data.add(b.Labels(), ms, x)
 }
 
@@ -297,9 +298,9 @@ func (e *evaluation) record(r *Rule, vector prom.Vector, ms int64) error {
 // labelled returns the labels of a value of the expression with those of the rule, and with a name, which may be "".
 func (r *Rule) labelled(of labels.Labels, name string, more ...string) labels.Labels {
 	b := labels.NewBuilder(of)
-	b.Del(labels.MetricName)
+	b.Del(model.MetricNameLabel)
 	if name != "" {
-		b.Set(labels.MetricName, name)
+		b.Set(model.MetricNameLabel, name)
 	}
 	for _, all := range []map[string]string{r.group.Labels, r.Labels} {
 		for k, v := range all { // in any order, because they are independent

@@ -61,7 +61,7 @@ func TestPrometheusAgrees(t *testing.T) {
 	for name, all := range data.byName {
 		for _, s := range all {
 			for i := 0; i < len(s.atMs) && name != "up" && !ofRules(name); i++ {
-				fmt.Fprintf(&texts[(s.atMs[i]-of.startMs)/stepMs], "%s%s %v\n", name, s.labels.DropMetricName(), s.values[i])
+				fmt.Fprintf(&texts[(s.atMs[i]-of.startMs)/stepMs], "%s%s %v\n", name, s.labels.DropReserved(func(name string) bool { return name == model.MetricNameLabel }), s.values[i])
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestPrometheusAgrees(t *testing.T) {
 	}
 	made := slices.Concat(slices.Collect(maps.Values(data.byName))...)
 	made = slices.DeleteFunc(made, func(s *series) bool {
-		return !ofRules(s.labels.Get(labels.MetricName)) || len(byEvaluation(s, of.startMs)) == 0
+		return !ofRules(s.labels.Get(model.MetricNameLabel)) || len(byEvaluation(s, of.startMs)) == 0
 	})
 	slices.SortFunc(made, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
 	if n := strings.Count(answer.Data.Result.String(), "alertstate="); n != 4 || len(made)+1 != len(answer.Data.Result) {

@@ -16,6 +16,7 @@ import (
 
 	"apfsim/reports/record"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 )
 
@@ -120,7 +121,7 @@ func unitSeriesOf(data *database, fromMs int64, step time.Duration) (all []unitS
 			}
 			var b labels.Builder
 			b.Reset(s.labels)
-			b.Del(labels.MetricName)
+			b.Del(model.MetricNameLabel)
 			values := slices.Repeat([]string{"_"}, int((s.atMs[len(s.atMs)-1]-fromMs)/step.Milliseconds())+1)
 			for i, at := range s.atMs {
 				text := strconv.FormatFloat(s.values[i], 'g', -1, 64)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
@@ -52,7 +53,7 @@ func (d *database) series(of labels.Labels) *series {
 	}
 	s := &series{labels: of}
 	d.byKey[key] = append(d.byKey[key], s)
-	name := of.Get(labels.MetricName)
+	name := of.Get(model.MetricNameLabel)
 	d.byName[name] = append(d.byName[name], s)
 	return s
 }
@@ -73,7 +74,7 @@ func (q *querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matc
 	var found []storage.Series
 	names := slices.Sorted(maps.Keys(q.byName))
 	for _, m := range matchers {
-		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 			names = []string{m.Value}
 		}
 	}
