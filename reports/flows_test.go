@@ -270,10 +270,13 @@ func TestBytesOfAFlow(t *testing.T) {
 		runtime.KeepAlive(run)
 		return after.HeapAlloc - before.HeapAlloc, len(s.Flows)
 	}
-	fewBytes, few := live(1000)
-	manyBytes, many := live(9000)
-	each := float64(manyBytes-fewBytes) / float64(many-few)
-	t.Logf("%.0f bytes for each flow", each)
+	each := math.Inf(1)
+	for try := 0; try < 3 && each > most; try++ { // other goroutines of the process may allocate meanwhile
+		fewBytes, few := live(1000)
+		manyBytes, many := live(9000)
+		each = (float64(manyBytes) - float64(fewBytes)) / float64(many-few)
+		t.Logf("%.0f bytes for each flow", each)
+	}
 	if each > most {
 		t.Errorf("%.0f bytes for each flow, want at most %d", each, most)
 	}
