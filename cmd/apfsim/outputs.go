@@ -9,6 +9,7 @@ import (
 
 	"apfsim/experiment"
 	"apfsim/experiment/output"
+	"apfsim/internal/atomicfile"
 	"apfsim/reports/record"
 	"apfsim/sim/scenario"
 	"apfsim/sim/server"
@@ -173,4 +174,17 @@ func (f *runFlags) files(loaded []*scenario.Scenario) experiment.Outputs {
 		Dir: f.out, Requests: f.requests, Flows: f.flows, DumpsNs: f.dumpsNs, Start: f.start,
 		OpenMetrics: f.openMetrics, Events: f.events, FromNs: f.fromNs, ToNs: f.toNs,
 	}
+}
+
+// writeAnswer writes the files of an answer to the folder out, together; nothing if out is "".
+func writeAnswer(set *atomicfile.Set, out string, answer interface {
+	Write(set *atomicfile.Set, dir string) error
+}) error {
+	if out == "" {
+		return nil
+	}
+	if err := answer.Write(set, out); err != nil {
+		return err
+	}
+	return set.Commit()
 }

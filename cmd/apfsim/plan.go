@@ -13,7 +13,6 @@ import (
 	"apfsim/experiment/tune"
 	"apfsim/internal/atomicfile"
 	"apfsim/reports/render"
-	"apfsim/reports/report"
 )
 
 // listCatalogues is the value of --catalogue that lists those that come with the program.
@@ -75,40 +74,7 @@ func printCatalogues(cmd *cobra.Command, format string) error {
 		}
 		all = append(all, c)
 	}
-	return render.Write(cmd.OutOrStdout(), catalogueDocument(all), format, textOptions(cmd.OutOrStdout(), false))
-}
-
-// catalogueDocument has the sizes of catalogues, with their sources.
-func catalogueDocument(all []*catalogue.Catalogue) *report.Document {
-	d := &report.Document{Title: "Catalogues", Data: all}
-	for _, c := range all {
-		t := report.TextTable(c.Name+", "+c.Date, "size", "seats of a server", "servers", "price")
-		t.Name, t.Caption = c.Name, c.Name
-		for i := range t.Columns[1:] {
-			t.Columns[1+i].Left = false
-		}
-		for i := range c.Sizes {
-			s := &c.Sizes[i]
-			requests, mutating := s.Limits(1)
-			seats, servers, price := fmt.Sprintf("%d + %d", requests, mutating), "as now", "not known"
-			if s.Seats > 0 {
-				seats = fmt.Sprintf("%d of all", s.Seats)
-			}
-			if s.Replicas > 0 {
-				servers = fmt.Sprint(s.Replicas)
-			}
-			if s.Price != nil {
-				price = c.ShortPrice(*s.Price)
-			}
-			t.AddTexts(s.Name, seats, servers, price)
-		}
-		parts := []report.Part{{Table: t}, {Note: "Source: " + c.Source + "."}}
-		if c.Note != "" {
-			parts = append(parts, report.Part{Note: c.Note})
-		}
-		d.Sections = append(d.Sections, report.Section{Name: c.Name, Title: c.Name, Parts: parts})
-	}
-	return d
+	return render.Write(cmd.OutOrStdout(), catalogue.Document(all), format, textOptions(cmd.OutOrStdout(), false))
 }
 
 func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
@@ -156,13 +122,8 @@ func runPlan(cmd *cobra.Command, arg, name string, flags *tuneFlags) error {
 	case err != nil:
 		return err
 	}
-	if flags.out != "" {
-		if err := plan.Write(&files, flags.out); err != nil {
-			return err
-		}
-		if err := files.Commit(); err != nil {
-			return err
-		}
+	if err := writeAnswer(&files, flags.out, plan); err != nil {
+		return err
 	}
 	if err := render.Write(cmd.OutOrStdout(), plan.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
 		return err

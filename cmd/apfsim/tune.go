@@ -270,13 +270,8 @@ func runTune(cmd *cobra.Command, arg string, flags *tuneFlags) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "apfsim: wrote shard %s to %s: %d runs; use 'apfsim sweep merge' to merge the shards\n", flags.shard, flags.out, runs)
 		return nil
 	}
-	if flags.out != "" {
-		if err := answer.Write(&files, flags.out); err != nil {
-			return err
-		}
-		if err := files.Commit(); err != nil {
-			return err
-		}
+	if err := writeAnswer(&files, flags.out, answer); err != nil {
+		return err
 	}
 	if err := render.Write(cmd.OutOrStdout(), answer.Document(), flags.format, textOptions(cmd.OutOrStdout(), false)); err != nil {
 		return err

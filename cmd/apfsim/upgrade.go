@@ -204,13 +204,8 @@ func runUpgrade(cmd *cobra.Command, args []string, flags *upgradeFlags) error {
 	case err != nil:
 		return err
 	}
-	if flags.out != "" {
-		if err := answer.Write(&files, flags.out); err != nil {
-			return err
-		}
-		if err := files.Commit(); err != nil {
-			return err
-		}
+	if err := writeAnswer(&files, flags.out, answer); err != nil {
+		return err
 	}
 	document := answer.Document()
 	if flags.out != "" {

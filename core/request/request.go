@@ -25,6 +25,15 @@ type Info struct {
 	Path        string
 }
 
+// URLNamespace returns the namespace that a server reads from the URL of the request: the Namespace, but for a request
+// for a namespace its name, because the path is /api/v1/namespaces/NAME. The path of a create has no name.
+func (i *Info) URLNamespace() string {
+	if i.APIGroup == "" && i.Resource == "namespaces" && i.Name != "" && i.Verb != "create" {
+		return i.Name
+	}
+	return i.Namespace
+}
+
 // IsResource reports whether the request is for a resource of the API.
 func (i *Info) IsResource() bool { return i.Resource != "" }
 

@@ -82,3 +82,21 @@ func TestMethod(t *testing.T) {
 		}
 	}
 }
+
+// The URL of a request for a namespace has the namespace in the place of the name, but not that of its creation.
+func TestNamespaceOfANamespace(t *testing.T) {
+	for verb, want := range map[string]string{"get": "shop", "update": "shop", "delete": "shop", "create": ""} {
+		i := Info{Verb: verb, Resource: "namespaces", Name: "shop"}
+		if got := i.URLNamespace(); got != want {
+			t.Errorf("%s: namespace %q, want %q", verb, got, want)
+		}
+		path := i
+		if verb == "create" {
+			path.Name = "" // it is in the object
+		}
+		read, err := ReadURL(Method(verb), path.ResourcePath(), "")
+		if err != nil || read.Namespace != want {
+			t.Errorf("%s: a server reads the namespace %q, want %q; %v", verb, read.Namespace, want, err)
+		}
+	}
+}

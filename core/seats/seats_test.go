@@ -255,8 +255,8 @@ func TestAdjustByWeight(t *testing.T) {
 	}
 }
 
-// Limits by weight are a division of all seats within the bounds of the levels. A level with more weight gets no less than
-// with less, and without weights that differ from 1 nobody knows them where there are enough seats.
+// Limits by weight are a division of all seats within the bounds of the levels. A level gets no less for a greater
+// weight. Where there are enough seats for all, weights change nothing.
 func TestLimitsByWeight(t *testing.T) {
 	weighted := rules.Latest()
 	weighted.WhatIf.BorrowingWeights = rules.NewWeights(nil)

@@ -43,7 +43,7 @@ func (d *database) add(of labels.Labels, atMs int64, value float64) {
 	s.atMs, s.values = append(s.atMs, atMs), append(s.values, value)
 }
 
-// series returns the series with these labels, and makes it if there is none.
+// series returns the series with these labels. The first time, it is an empty one.
 func (d *database) series(of labels.Labels) *series {
 	key := of.Hash()
 	for _, s := range d.byKey[key] {

@@ -19,7 +19,7 @@ const (
 // PlanFiles are the names of all of them.
 var PlanFiles = []string{PlanFile, PlanPageFile, ChangeFile, DiffFile, UndoFile}
 
-// Write adds the files of a plan to a set. Files with a change that an earlier plan has left are removed if there is none now.
+// Write adds the files of a plan to a set, see [Answer.Write].
 func (p *Plan) Write(set *atomicfile.Set, dir string) error {
 	contents, err := p.Answer.changeFiles()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"apfsim/sim/metric"
 )
 
-// uncovered says what the verdict on a run of the present configuration finds that no goal is about, and by which goal it is
-// searched; "" if there is nothing.
+// uncovered names the harm in a run of the present configuration that no goal is about, and proposes such a goal. It is "" if
+// there is no such harm.
 func (a *Answer) uncovered() string {
 	v := a.Verdict
 	if v == nil || v.Status != result.Harm && v.Status != result.Warning || a.search.explained.Summary.Replay.Disagrees() {
@@ -54,7 +54,8 @@ func (a *Answer) hasGoal(j *result.Judged, metrics ...string) bool {
 	})
 }
 
-// goalAbout returns the goal with which what decides a verdict is below its limit; "" if there is none.
+// goalAbout returns a goal about the figure that decides a verdict: that it is below its limit. It is "" for a figure that no
+// goal can be about.
 func (a *Answer) goalAbout(by *result.Decided) string {
 	of, ok := map[string]string{result.OfWorkload: metric.TagWorkload, result.OfLevel: metric.TagPriorityLevel}[by.Of]
 	if !ok {

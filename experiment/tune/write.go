@@ -30,8 +30,8 @@ const (
 // Files are the names of all of them.
 var Files = []string{AnswerFile, PageFile, ChangeFile, DiffFile, UndoFile, TrialsFile}
 
-// Write adds the files of an answer to a set. Files with a change that an earlier answer has left are removed if there is
-// none now.
+// Write adds the files of an answer to a set. If the answer has no change, files with the change of an
+// earlier answer are removed.
 func (a *Answer) Write(set *atomicfile.Set, dir string) error {
 	contents, err := a.changeFiles()
 	if err != nil {

@@ -183,7 +183,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// head names the commit of a checkout; for a folder that is none, or has changes, a hash of its Go files.
+// head names the commit of a checkout. A folder that is no checkout, or has been changed, is named by a hash of its Go files.
 func head(folder string) string {
 	out, err := exec.Command("git", "-C", folder, "rev-parse", "--show-prefix").Output()
 	if err == nil && strings.TrimSpace(string(out)) == "" { // it is no part of another repository

@@ -246,9 +246,8 @@ func (p *parser) kind() {
 		r.Verb = "deletecollection"
 		p.note("a delete without a name is a deletecollection")
 	}
+	r.Namespace = (&request.Info{Verb: r.Verb, APIGroup: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name}).URLNamespace()
 	switch {
-	case r.Group == "" && r.Resource == "namespaces" && r.Name != "":
-		r.Namespace = r.Name // the server parses /api/v1/namespaces/NAME in this way
 	case builtin == nil:
 	case builtin.Cluster && r.Namespace != "" && r.Resource != "namespaces":
 		p.note("%s are not namespaced; the namespace %q is ignored", r.Resource, r.Namespace)

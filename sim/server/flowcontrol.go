@@ -44,21 +44,21 @@ type Beginning struct {
 	Host     filter.Host
 	// Controls says that the controllers of the process run already; else they begin with the first call of Configure.
 	Controls bool
-	// PhaseNs is the time from the begin of the controllers to the first periodic adjustment.
+	// PhaseNs is the time of the first periodic adjustment with Controls.
 	PhaseNs int64
 }
 
 // begin gives the server the flow control of a process that holds some objects.
 func (s *Server) begin(nowNs int64, held config.Objects, controls bool) {
-	s.filter, s.other = nil, nil
+	s.filter = nil // has no levels to look at until it is made
 	settings := s.settings(held)
 	if s.deps.FlowControl != nil {
-		s.other = s.deps.FlowControl(Beginning{Now: s.events.NowNs, Settings: settings, Host: s, Controls: controls,
+		other := s.deps.FlowControl(Beginning{Now: s.events.NowNs, Settings: settings, Host: s, Controls: controls,
 			PhaseNs: s.deps.Settings.AdjustmentPhase.AtNs(s.deps.Seed, s.Index())})
-	}
-	if s.other != nil {
-		s.filter = s.other
-		return
+		if other != nil {
+			s.filter = other
+			return
+		}
 	}
 	s.filter = filter.New(nowNs, settings, s)
 }
@@ -66,8 +66,8 @@ func (s *Server) begin(nowNs int64, held config.Objects, controls bool) {
 // EachLevel calls yield for each of the priority levels, by name, until it returns false. There are none without
 // PriorityAndFairness, and while the server is Off.
 func (s *Server) EachLevel(yield func(LevelState) bool) {
-	if s.other != nil && s.stage != Off {
-		s.other.EachLevel(yield)
+	if other, ok := s.filter.(OtherFlowControl); ok && s.stage != Off {
+		other.EachLevel(yield)
 		return
 	}
 	for _, l := range s.Levels() {

@@ -70,7 +70,6 @@ type Server struct {
 	rules    *rules.Rules
 	process  processState
 	filter   FlowControl
-	other    OtherFlowControl // filter, if it is not a filter.Filter; else nil
 	states   templateStates
 	// replaceable are the states of templates that can be replaced, by minus their ID.
 	replaceable []*replaceableState

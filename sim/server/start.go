@@ -153,8 +153,8 @@ func (s *Server) freeze() {
 	s.process.controls = false
 	s.unschedule(&s.process.adjust)
 	s.drop(readObjects)
-	if s.other != nil {
-		s.other.Freeze()
+	if other, ok := s.filter.(OtherFlowControl); ok {
+		other.Freeze()
 	}
 }
 

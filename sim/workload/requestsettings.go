@@ -228,9 +228,8 @@ func (r *Request) AttributesWithoutPath(user string, groups []string, client int
 		Name:        expand(r.Name, client),
 		Path:        expand(r.Path, client),
 	}
-	if a.Resource == "namespaces" && a.APIGroup == "" { // a server takes the name in their URL for that of the namespace, too
-		a.Namespace = a.Name
-	}
+	info := a.Info()
+	a.Namespace = info.URLNamespace()
 	return a, expand(r.Query, client)
 }
 

@@ -112,5 +112,7 @@ func (c *scriptedClient) attributes(q *APIRequest) classify.Attributes {
 		a.Path = trace.ResourcePath(&a)
 	}
 	a.Name = q.Name
+	info := a.Info()
+	a.Namespace = info.URLNamespace()
 	return a
 }

@@ -2,8 +2,7 @@
 // filter, its controller, its estimator, its watch tracker and its queue sets. Clients, network, machines, stores and
 // statistics are those of apfsim.
 //
-// The simulation runs in a testing/synctest bubble, of which it is one goroutine: it lets the time of the bubble come up to
-// that of its events. Each request that is at a server has a goroutine of its own, in upstream's filter. It stands still in
+// The simulation is one goroutine of a testing/synctest bubble. It sleeps until the time of its next event. Each request that is at a server has a goroutine of its own, in upstream's filter. It stands still in
 // a queue, or in the handler at the end of the filters until the simulation says that the execution has ended; whatever
 // the simulation does, it waits until all of them stand still again.
 package engine
